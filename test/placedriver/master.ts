@@ -69,3 +69,13 @@ export async function register(store: MetaStore, ...names: readonly NodeId[]): P
 export async function unregister(store: MetaStore, ...names: readonly NodeId[]): Promise<void> {
   for (const node of names) await store.delete(keys.node(node));
 }
+
+/** `store`, some of whose calls `hooks` makes in its place. */
+export function hooked(store: MetaStore, hooks: Partial<MetaStore>): MetaStore {
+  return new Proxy(store, {
+    get: (target, name: keyof MetaStore) => {
+      const own = hooks[name] ?? target[name];
+      return typeof own === 'function' && !(name in hooks) ? own.bind(target) : own;
+    },
+  });
+}

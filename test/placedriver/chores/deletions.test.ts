@@ -1,14 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import {
   encodeRecord,
   keys,
+  type LeaderRecord,
   type NamespaceRecord,
   type PartitionRecord,
 } from '../../../src/meta/schema.ts';
+import type { MetaStore } from '../../../src/meta/store.ts';
+import { carryOutDeletions } from '../../../src/placedriver/chores/deletions.ts';
+import { createNamespace } from '../../../src/placedriver/namespaces.ts';
 import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { TestDriver } from '../driver.ts';
+import { becomeMaster, hooked } from '../master.ts';
 
 let driver: TestDriver;
 
@@ -153,4 +159,107 @@ test('a record that cannot be read is left alone, and so are those of groups tha
     [1_022, ended - 1_022],
     [3_000, 1],
   ]);
+});
+
+describe('while the chore looks', () => {
+  const key = keys.namespace('db1');
+  const half: NamespaceRecord = {
+    ...{ version: 1, name: 'db1', kind: 'redis', hash: 'slots', expiry: 'consistent' },
+    ...{ partitions: 3, replicas: 1, ready: false },
+  };
+  const led: LeaderRecord = {
+    ...{ version: 1, namespace: 'db1', partition: 0, group: 1, node: 'n1', replica: 1, term: 1 },
+    membership: { epoch: 1, voters: [1], learners: [], joint: false },
+  };
+  const manual = () => {
+    let resolve = () => {};
+    const promise = new Promise<void>((settle) => {
+      resolve = settle;
+    });
+    return { promise, resolve: () => resolve() };
+  };
+
+  async function master(hooks: (store: MetaStore) => Partial<MetaStore>) {
+    const { term, look } = await becomeMaster(driver.meta, systemClock);
+    return { term: { ...term, store: hooked(term.store, hooks(term.store)) }, look };
+  }
+
+  test('what is being made is left alone, and looked at again', async () => {
+    const claimed = manual();
+    const may = manual();
+    const { term, look } = await master((store) => ({
+      // ids are reserved once the name is claimed
+      get: async (asked) => {
+        if (asked === keys.counters) {
+          claimed.resolve();
+          await may.promise;
+        }
+        return store.get(asked);
+      },
+    }));
+    const making = createNamespace(term, spec);
+    await claimed.promise;
+    await look();
+    expect(await carryOutDeletions(term)).toBeGreaterThan(0);
+    may.resolve();
+    await making;
+    expect(await driver.namespace('db1')).toMatchObject({ ready: true });
+  });
+
+  test('what begins to be made again meanwhile is left alone', async () => {
+    let making: Promise<void> | undefined;
+    let looks = false;
+    const claimed = manual();
+    const may = manual();
+    const { term, look } = await master((store) => ({
+      get: async (asked) => {
+        if (asked === keys.counters) {
+          claimed.resolve();
+          await may.promise;
+        } else if (asked === key && looks) {
+          looks = false;
+          making = createNamespace(term, spec);
+          await claimed.promise;
+        }
+        return store.get(asked);
+      },
+    }));
+    await driver.store.put(key, encodeRecord(half));
+    await look();
+    looks = true;
+    await carryOutDeletions(term);
+    may.resolve();
+    await making;
+    expect(await driver.namespace('db1')).toMatchObject({ ready: true });
+  });
+
+  test('what became ready since it was seen stays, and so does what does while it is read', async () => {
+    const ready = () => driver.store.put(key, encodeRecord({ ...half, ready: true }));
+    let reads = 0;
+    const { term, look } = await master((store) => ({
+      range: async (prefix) => {
+        if (prefix === keys.partitionsOf('db1') && ++reads === 1) await ready();
+        return store.range(prefix);
+      },
+    }));
+    await driver.store.put(key, encodeRecord(half));
+    await look();
+    await carryOutDeletions(term);
+    expect([reads, await driver.namespace('db1')]).toMatchObject([1, { ready: true }]);
+    await carryOutDeletions(term);
+    expect([reads, await driver.namespace('db1')]).toMatchObject([1, { ready: true }]);
+  });
+
+  test('leaders of a namespace that has come meanwhile stay', async () => {
+    const { term, look } = await master(() => ({}));
+    const leader = keys.leader('db1', 0);
+    await driver.store.put(leader, encodeRecord(led));
+    await look();
+    await driver.store.put(key, encodeRecord(half));
+    await carryOutDeletions(term);
+    expect(await driver.store.get(leader)).toBeDefined();
+    await driver.store.delete(key);
+    await carryOutDeletions(term);
+    expect(await driver.store.get(leader)).toBeUndefined();
+  });
 });
