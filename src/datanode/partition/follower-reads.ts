@@ -19,8 +19,9 @@ import type { CommandBatch, LineResult } from './batch.ts';
 import { failAll } from './failed-batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
+import { isSinglePoint } from './read-lines.ts';
 import type { ReadGround } from './reads.ts';
-import { isLate, isSinglePoint, type ReadOutcome, runReads } from './run-reads.ts';
+import { isLate, type ReadOutcome, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
 export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {

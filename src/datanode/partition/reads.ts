@@ -19,7 +19,8 @@ import { resultsOfFailed } from './failed-read.ts';
 import type { Pace } from './pace.ts';
 import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
 import type { RangeRoom } from './range-room.ts';
-import { isLate, isSinglePoint, type ReadOutcome, runReads } from './run-reads.ts';
+import { isSinglePoint } from './read-lines.ts';
+import { isLate, type ReadOutcome, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
 interface PendingRead extends RangeRead {

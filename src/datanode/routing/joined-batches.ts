@@ -12,7 +12,7 @@
 import { limits } from '../../common/limits.ts';
 import type { CommandBatch, LineResult } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
-import { isSinglePoint } from '../partition/run-reads.ts';
+import { isSinglePoint } from '../partition/read-lines.ts';
 import { JoinedRoom, type RoomWorld, type Send } from './joined-room.ts';
 import { isPointRead } from './point-reads.ts';
 import { answersShortly } from './short-writes.ts';

@@ -16,11 +16,8 @@ import {
 import { Pace } from '../../../src/datanode/partition/pace.ts';
 import type { RangeRead } from '../../../src/datanode/partition/range-line.ts';
 import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
-import {
-  isSinglePoint,
-  type ReadOutcome,
-  runReads,
-} from '../../../src/datanode/partition/run-reads.ts';
+import { isSinglePoint } from '../../../src/datanode/partition/read-lines.ts';
+import { type ReadOutcome, runReads } from '../../../src/datanode/partition/run-reads.ts';
 import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
 import { handClock } from './hand-clock.ts';
 
