@@ -12,7 +12,7 @@ import type { BlockingForm, NodeCommand, WriteCommand } from '../commands/comman
 import type { NodeContext, Session } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
 import { lineBytes } from '../partition/envelope.ts';
-import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
+import { error, type Reply } from '../resp/reply.ts';
 import type { BlockedClient, BlockedRequest } from './blocked-client.ts';
 import type { CommandWatch } from './command-watch.ts';
 import type { DataCommand, Target } from './dispatch.ts';
@@ -22,9 +22,9 @@ import type { HoldBudget } from './hold-budget.ts';
 import type { LanePlace } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
-import { killsOf, type Queued, type QueuedOfNode } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
-import { completeExec, type ExecTarget } from './transaction.ts';
+import { runExec } from './run-exec.ts';
+import type { ExecTarget } from './transaction.ts';
 
 /** A request whose turn has not come. */
 export interface Waiting {
@@ -176,73 +176,4 @@ function runBlocking(
       finish(error(`ERR ${command.name} failed inside the server: ${messageOf(failure)}`));
     },
   );
-}
-
-/** Redis's: what answers more than once, and how EXEC could not say. */
-const deniedInExec: ReadonlyMap<string, Reply> = new Map([
-  ['monitor', error("ERR MONITOR isn't allowed for DENY BLOCKING client")],
-  ['ssubscribe', error("ERR SSUBSCRIBE isn't allowed for a DENY BLOCKING client")],
-]);
-
-const CLIENT_GONE = error('ERR the client has gone; nothing more of its transaction is run');
-
-function runExec(
-  ground: ExclusiveGround,
-  { args, slot }: Waiting,
-  { command, queue, one }: ExecTarget,
-): void {
-  const { clock, watch, session, lanes, logger, pushes } = ground;
-  const arrivedMs = clock.monotonicMs();
-  const run = (row: NodeCommand, line: CommandLine) => {
-    // what it subscribes to once its subscriptions are ended, nobody would end
-    if (ground.gone().aborted) return CLIENT_GONE;
-    return deniedInExec.get(row.name) ?? row.run(line, ground.context());
-  };
-  const failed = (failure: unknown) => {
-    logger.error('command failed', { command: 'exec', error: messageOf(failure) });
-    return error(`ERR exec failed inside the server: ${messageOf(failure)}`);
-  };
-  const end = (reply: Reply) => {
-    watch.answered(session, command, args, arrivedMs, reply);
-    ground.end(slot, reply);
-  };
-  const finish = (items: ExecTarget['queue'], data: Reply) => {
-    pushes.hold();
-    void completeExec(items, data, run, () => session.protocol)
-      .then((reply) => {
-        watch.ran(queue, arrivedMs, reply);
-        return reply;
-      })
-      .catch(failed)
-      .then(end);
-  };
-  if (one === undefined) return finish(queue, EMPTY_ARRAY);
-  const { line, partition, isWatched } = one;
-  const propose = (items: ExecTarget['queue']) => {
-    const settle = (data: Reply) => finish(items, data);
-    const bytes = lineBytes(line);
-    lanes.push(ground.place(partition), { slot, line, kind: 'write', bytes, arrivedMs, settle });
-    lanes.start();
-  };
-  // where a watch may be broken nobody is killed before that is known
-  const kills = isWatched ? [] : killsOf(queue);
-  if (kills.length === 0) return propose(queue);
-  void runAhead(queue, kills, run).then(
-    (items) => (ground.gone().aborted ? end(CLIENT_GONE) : propose(items)),
-    (failure) => end(failed(failure)),
-  );
-}
-
-/** The queue, with the replies of those that have run now. */
-async function runAhead(
-  queue: ExecTarget['queue'],
-  ahead: readonly QueuedOfNode[],
-  run: (row: NodeCommand, line: CommandLine) => Reply | Promise<Reply>,
-): Promise<ExecTarget['queue']> {
-  const replies = new Map<Queued, Reply>();
-  for (const item of ahead) replies.set(item, await run(item.command, item.args));
-  return queue.map((item) => {
-    const reply = replies.get(item);
-    return reply === undefined ? item : { name: item.name, kind: 'known', reply };
-  });
 }
