@@ -24,6 +24,8 @@ interface Share {
   reply: Reply;
 }
 
+type Ask = (partition: PartitionId, keys: readonly Buffer[], bytesMax: number) => Promise<Reply>;
+
 export function runGathering(
   ground: ExclusiveGround,
   { args, slot }: Waiting,
@@ -53,38 +55,38 @@ async function gather(
   target: GatherTarget,
   gone: AbortSignal,
 ): Promise<Reply> {
-  const ask = (keys: readonly Buffer[], partition: PartitionId, bytesMax: number) =>
-    askPartition(
-      ground,
-      slot,
-      partition,
-      gatherLine(target.command.gathers!, bytesMax, keys),
-      gone,
-    );
+  const { gathers } = target.command;
+  const ask: Ask = (partition, keys, bytesMax) =>
+    askPartition(ground, slot, partition, gatherLine(gathers!, bytesMax, keys), gone);
   const shares: Share[] = await Promise.all(
     [...target.keys].map(async ([partition, keys]) => {
-      return { partition, keys, reply: await ask(keys, partition, limits.gatherFirstBytesMax) };
+      return { partition, keys, reply: await ask(partition, keys, limits.gatherFirstBytesMax) };
     }),
   );
   const refused = shares.find(({ reply }) => reply.kind === 'error');
   if (refused !== undefined) return refused.reply;
-  const large = shares.filter(({ reply }) => reply.kind === 'null');
-  if (large.length === 0) return run(ground, target, shares, gone);
+  if (shares.every(({ reply }) => reply.kind !== 'null')) return run(ground, target, shares, gone);
   const { gatherBudget } = ground;
   if (!gatherBudget.take(limits.gatherBytesMax)) return NODE_FULL;
   try {
-    let left = limits.gatherBytesMax - shares.reduce((sum, { reply }) => sum + bytesOf(reply), 0);
-    for (const share of large) {
-      if (left <= 0) return TOO_LARGE;
-      share.reply = await ask(share.keys, share.partition, left);
-      if (share.reply.kind === 'null') return TOO_LARGE;
-      if (share.reply.kind === 'error') return share.reply;
-      left -= bytesOf(share.reply);
-    }
-    return await run(ground, target, shares, gone);
+    return (await askForRest(shares, ask)) ?? (await run(ground, target, shares, gone));
   } finally {
     gatherBudget.give(limits.gatherBytesMax);
   }
+}
+
+/** Takes in the shares that are more than a little, one after the other; an error when that fails. */
+async function askForRest(shares: readonly Share[], ask: Ask): Promise<Reply | undefined> {
+  let left = limits.gatherBytesMax - shares.reduce((sum, { reply }) => sum + bytesOf(reply), 0);
+  for (const share of shares) {
+    if (share.reply.kind !== 'null') continue;
+    if (left <= 0) return TOO_LARGE;
+    share.reply = await ask(share.partition, share.keys, left);
+    if (share.reply.kind === 'null') return TOO_LARGE;
+    if (share.reply.kind === 'error') return share.reply;
+    left -= bytesOf(share.reply);
+  }
+  return undefined;
 }
 
 async function run(
