@@ -1,9 +1,7 @@
 /** Decides where a request goes: an answer at once, the node itself, one partition, or several. */
 import { SLOT_COUNT } from '../../common/hash.ts';
 import type { Namespace, PartitionId } from '../../common/ids.ts';
-import { limits } from '../../common/limits.ts';
 import type { PartitionRecord } from '../../meta/schema.ts';
-import { shownText } from '../commands/args.ts';
 import {
   type Command,
   keysOf,
@@ -14,15 +12,14 @@ import {
   type WriteRun,
 } from '../commands/command.ts';
 import type { Door } from '../commands/node-context.ts';
-import { CARRIED_AT } from '../commands/once-line.ts';
 import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
-import { wrongShape } from '../commands/server-row.ts';
 import { resolveCommand } from '../commands/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';
 import { type Part, splitByKeys } from './fan-out.ts';
 import { noNamespace } from './gone.ts';
+import { badShape, unknownCommand } from './request-shape.ts';
 
 export type DataCommand = ReadCommand | WriteCommand;
 
@@ -66,7 +63,8 @@ export interface DispatchWorld {
 
 export function dispatch(args: CommandLine, world: DispatchWorld): Target {
   const command = resolveCommand(args);
-  const wrong = command === undefined ? unknownCommand(args) : badShape(command, args, world);
+  const wrong =
+    command === undefined ? unknownCommand(args) : badShape(command, args, world.valueBytesMax());
   if (wrong !== undefined) return refusal(command, wrong);
   const refused = world.refused(command!, args);
   if (refused !== undefined) return refusal(command, refused);
@@ -180,43 +178,6 @@ function partitionOfKey({ routes, namespace }: DispatchWorld, key: Buffer): Part
   return routes.partitionOfKey(namespace(), key)!;
 }
 
-export function badShape(
-  command: Command,
-  args: CommandLine,
-  world: Pick<DispatchWorld, 'valueBytesMax'>,
-): Reply | undefined {
-  const { arity, name } = command;
-  if (arity > 0 ? args.length !== arity : args.length < -arity) {
-    // Redis's DEBUG counts the words of its subcommands itself
-    if (name.startsWith('debug|')) return wrongShape(args);
-    return error(`ERR wrong number of arguments for '${name}' command`);
-  }
-  if (command.carries !== undefined) {
-    const carried = command.carries(args);
-    if (carried === undefined) return unknownCommand(args.slice(CARRIED_AT));
-    const wrong = badShape(carried.command, carried.line, world);
-    if (wrong !== undefined) return wrong;
-  }
-  if (command.subcommands && args.length > 1 && resolveCommand(args) === command) {
-    return error(`ERR unknown subcommand '${shown(args[1]!)}'. Try ${name.toUpperCase()} HELP.`);
-  }
-  const valueBytesMax = world.valueBytesMax();
-  let longest = 0;
-  for (let at = 0; at < args.length; at++) {
-    const { length } = args[at]!;
-    if (length > longest) longest = length;
-    if (length > valueBytesMax) {
-      return error(
-        `ERR an argument of ${length} bytes is longer than value-bytes-max ` +
-          `(${valueBytesMax}); raise it on every datanode or store less in one key`,
-      );
-    }
-  }
-  if (command.kind === 'node' || longest <= limits.keyBytesMax) return undefined;
-  const long = keysOf(command, args).find((key) => key.length > limits.keyBytesMax);
-  return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
-}
-
 /**
  * A line of an HTTP request that a web page made a browser send here. As in Redis it is the last of
  * its connection, lest commands in its body run.
@@ -226,22 +187,6 @@ export function isHttp([name]: CommandLine): boolean {
 }
 
 const HTTP_BYTES = 6;
-const SHOWN_CHARACTERS_MAX = 128;
-
-/** Redis's text, with as many arguments as fit 128 characters. */
-function unknownCommand(args: CommandLine): Reply {
-  let rest = '';
-  for (const argument of args.slice(1)) {
-    if (rest.length >= SHOWN_CHARACTERS_MAX) break;
-    const room = SHOWN_CHARACTERS_MAX - rest.length;
-    rest += `'${shownText(argument.subarray(0, room)).slice(0, room)}' `;
-  }
-  return error(`ERR unknown command '${shown(args[0]!)}', with args beginning with: ${rest}`);
-}
-
-function shown(argument: Buffer): string {
-  return shownText(argument.subarray(0, SHOWN_CHARACTERS_MAX));
-}
 
 const readOnly = error(
   "READONLY You can't write against a read only replica: this is the follower-read port",

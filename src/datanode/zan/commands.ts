@@ -10,7 +10,6 @@ import { encodeReply } from '../resp/encode-reply.ts';
 import { array, bulk, error, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import type { ConnectionWorld } from '../server/connection-world.ts';
-import { badShape } from '../server/dispatch.ts';
 import {
   mergeReplies,
   type Part,
@@ -20,6 +19,7 @@ import {
 } from '../server/fan-out.ts';
 import type { Fate } from '../server/lane.ts';
 import type { LaneSet } from '../server/lane-set.ts';
+import { badShape } from '../server/request-shape.ts';
 import { decodeCursor, encodeCursor, type PartitionPlace } from './cursor.ts';
 import { type Asked, PartitionRequest, type Sent } from './partition-request.ts';
 import { placeOf, whyNotHere, whyNotNamespace } from './place.ts';
@@ -116,7 +116,7 @@ function refusalOf(
   sent: Sent,
 ): Reply | undefined {
   const { access, router, settings } = world;
-  const bad = badShape(command, line, { valueBytesMax: () => settings().valueBytesMax });
+  const bad = badShape(command, line, settings().valueBytesMax);
   const refused = bad ?? access.refusalOf(session, command, line);
   if (refused !== undefined) return refused;
   if (!access.maySelect(session, namespace)) {

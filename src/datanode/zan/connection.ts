@@ -12,9 +12,9 @@ import type { CommandLine } from '../partition/batch.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { ClientStream } from '../server/client-stream.ts';
 import type { ClientConnection, ConnectionWorld } from '../server/connection-world.ts';
-import { badShape } from '../server/dispatch.ts';
 import { LaneSet, type LanesWorld } from '../server/lane-set.ts';
 import type { ReplySlot } from '../server/reply-queue.ts';
+import { badShape } from '../server/request-shape.ts';
 import { createSession } from '../server/session.ts';
 import { runKeyed, runScan, type ZanGround } from './commands.ts';
 import { PartitionRequest, type Sent } from './partition-request.ts';
@@ -163,7 +163,7 @@ export class ZanConnection implements ClientConnection {
     const { session } = this;
     const { watch, access, settings, stats } = this.#world;
     const { args, slot } = sent;
-    const bad = badShape(command, args, { valueBytesMax: () => settings().valueBytesMax });
+    const bad = badShape(command, args, settings().valueBytesMax);
     const refused = bad ?? access.refusalOf(session, command, args);
     if (refused !== undefined) {
       stats.refuse(command.name, refused);
