@@ -18,7 +18,14 @@ import type { ReadState } from '../raft/ready.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
 import { failAll } from './failed-batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
-import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
+import {
+  giveBack,
+  giveBackAll,
+  isGone,
+  NO_PLACE,
+  RangeLine,
+  type RangeRead,
+} from './range-line.ts';
 import { isSinglePoint } from './read-lines.ts';
 import type { ReadGround } from './reads.ts';
 import { isLate, type ReadOutcome, runReads } from './run-reads.ts';
@@ -122,7 +129,11 @@ export class FollowerReads {
       return this.#hurry();
     }
     const nowMs = this.#ground.readTimeMs();
-    if (nowMs === undefined) return;
+    if (nowMs !== undefined) this.#runInTime(mayRun, nowMs);
+  }
+
+  /** Of those that may run as many as this turn has time for; the others wait on. */
+  #runInTime(mayRun: (read: WaitingRead) => boolean, nowMs: number): void {
     const { firstSlot, lastSlot, murmur3 } = this.#share;
     const random = () => this.#ground.draw();
     const context = { nowMs, random, firstSlot, lastSlot, murmur3 };
@@ -179,11 +190,8 @@ export class FollowerReads {
   }
 
   #expireLine(nowMs: number): void {
-    const why = 'other reads take all the memory that ranges may have on this node';
-    const isOver = (read: WaitingRead) =>
-      isGone(read) || read.batch.deadlineMs + limits.applyWaitMs <= nowMs;
-    for (const read of this.#line.take(isOver)) {
-      this.#finish(read, failAll(read.batch, 'BUSY', why));
+    for (const read of this.#line.takeLate(nowMs)) {
+      this.#finish(read, failAll(read.batch, 'BUSY', NO_PLACE));
     }
   }
 

@@ -1,4 +1,5 @@
 /** Reads of one replica that wait for a place among the ranges of their node. */
+import { limits } from '../../common/limits.ts';
 import type { CommandBatch } from './batch.ts';
 import type { RangePlace, RangeRoom, RangeSize } from './range-room.ts';
 
@@ -11,6 +12,9 @@ export interface RangeRead {
   size: RangeSize;
   place: RangePlace | undefined;
 }
+
+/** What those are told that have waited too long for a place. */
+export const NO_PLACE = 'other reads take all the memory that ranges may have on this node';
 
 /** Whoever asked for it has gone. */
 export function isGone({ batch: { room, asker } }: Pick<RangeRead, 'batch'>): boolean {
@@ -53,6 +57,12 @@ export class RangeLine<Read extends RangeRead> {
       this.#onPlace(read);
     });
     this.#waiting.set(read, leave);
+  }
+
+  /** Those that wait too long, and at once those of clients that have gone: they take memory. */
+  takeLate(nowMs: number): Read[] {
+    const lateMs = nowMs - limits.applyWaitMs;
+    return this.take((read) => isGone(read) || read.batch.deadlineMs <= lateMs);
   }
 
   /** Those that wait no longer: all for which `which` is true. */

@@ -17,7 +17,14 @@ import type { CommandBatch, EntryPlace, LineResult } from './batch.ts';
 import { failAll } from './failed-batch.ts';
 import { resultsOfFailed } from './failed-read.ts';
 import type { Pace } from './pace.ts';
-import { giveBack, giveBackAll, isGone, RangeLine, type RangeRead } from './range-line.ts';
+import {
+  giveBack,
+  giveBackAll,
+  isGone,
+  NO_PLACE,
+  RangeLine,
+  type RangeRead,
+} from './range-line.ts';
 import type { RangeRoom } from './range-room.ts';
 import { isSinglePoint } from './read-lines.ts';
 import { isLate, type ReadOutcome, runReads } from './run-reads.ts';
@@ -138,20 +145,7 @@ export class Reads {
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
-      const { firstSlot, lastSlot, murmur3 } = this.#share;
-      const context = { nowMs, random: this.#random, firstSlot, lastSlot, murmur3 };
-      const { pace } = this.#ground;
-      pace.begin();
-      const late: PendingRead[] = [];
-      let ran = 0;
-      for (const read of runnable) {
-        if (isLate(read, ran, pace)) late.push(read);
-        else if (!this.#hasRoom(read)) continue;
-        else {
-          ran++;
-          this.#run(read, context);
-        }
-      }
+      const late = this.#runInTime(runnable, nowMs);
       if (late.length > 0) this.#resumeSoon();
       if (late.length + postponed.length > 0) {
         next.reads = [...late, ...postponed];
@@ -159,6 +153,24 @@ export class Reads {
       }
       this.#confirmed.shift();
     }
+  }
+
+  /** Runs as many as this turn has time for; returns the others. */
+  #runInTime(reads: readonly PendingRead[], nowMs: number): PendingRead[] {
+    const { firstSlot, lastSlot, murmur3 } = this.#share;
+    const context = { nowMs, random: this.#random, firstSlot, lastSlot, murmur3 };
+    const { pace } = this.#ground;
+    pace.begin();
+    const late: PendingRead[] = [];
+    let ran = 0;
+    for (const read of reads) {
+      if (isLate(read, ran, pace)) late.push(read);
+      else if (this.#hasRoom(read)) {
+        ran++;
+        this.#run(read, context);
+      }
+    }
+    return late;
   }
 
   /**
@@ -262,13 +274,9 @@ export class Reads {
     }
   }
 
-  /** Those of clients that have gone go at once: what they asked for need not wait in memory. */
   #expireLine(nowMs: number): void {
-    const why = 'other reads take all the memory that ranges may have on this node';
-    const isOver = (read: PendingRead) =>
-      isGone(read) || read.batch.deadlineMs + limits.applyWaitMs <= nowMs;
-    for (const read of this.#line.take(isOver)) {
-      this.#finish(read, failAll(read.batch, 'BUSY', why));
+    for (const read of this.#line.takeLate(nowMs)) {
+      this.#finish(read, failAll(read.batch, 'BUSY', NO_PLACE));
     }
   }
 
