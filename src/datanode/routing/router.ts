@@ -19,29 +19,16 @@ import {
 } from '../partition/batch.ts';
 import type { Cohorts } from '../partition/cohort.ts';
 import { failAll, mayAskAgain } from '../partition/failed-batch.ts';
-import {
-  decodeFate,
-  decodeFateQuestion,
-  encodeFate,
-  encodeFateQuestion,
-  type FateQuestion,
-  isFateQuestion,
-} from '../partition/fate-codec.ts';
+import type { FateQuestion } from '../partition/fate-codec.ts';
 import { executeOfPeer } from '../partition/newer-commands.ts';
 import type { Turns } from '../partition/turns.ts';
 import type { Asker, Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
-import {
-  decodeLeader,
-  decodeLeaderQuestion,
-  encodeLeader,
-  encodeLeaderQuestion,
-  isLeaderQuestion,
-  type LeaderQuestion,
-} from './leader-question.ts';
+import type { LeaderQuestion } from './leader-question.ts';
 import { LeaderSearch, mayLeadElsewhere } from './leader-search.ts';
 import { LostEntries } from './lost-entries.ts';
+import { PeerQuestions } from './peer-questions.ts';
 import { decodeBatch, decodeResults, encodeBatch, encodeResults } from './request-codec.ts';
 import type { MutableRouteTable } from './route-table.ts';
 import type { LeaderHint } from './table.ts';
@@ -78,6 +65,7 @@ export class Router {
   readonly #joined: JoinedBatches;
   readonly #lost: LostEntries;
   readonly #search: LeaderSearch;
+  readonly #questions: PeerQuestions;
   /** Until when nodes of an older build are told of no voucher: they do not read such a request. */
   readonly #plainUntilMs = new Map<NodeId, number>();
   #forwarded = 0;
@@ -86,6 +74,11 @@ export class Router {
   constructor(options: RouterOptions) {
     this.#options = options;
     this.waits = new WaitRouter(this, options);
+    this.#questions = new PeerQuestions({
+      request: (...asked) => options.transport().request(...asked),
+      fateOf: (question) => this.#fateOf(question),
+      leaderFor: (question) => this.#leaderFor(question),
+    });
     this.#writes = new ForwardedWrites({
       clock: options.clock,
       bootId: options.bootId,
@@ -99,14 +92,14 @@ export class Router {
     this.#lost = new LostEntries({
       clock: options.clock,
       members: (...place) => this.#members(...place),
-      ask: (node, question, timeoutMs) => this.#askFate(node, question, timeoutMs),
+      ask: (...asked) => this.#askFate(...asked),
       onLeader: (group, listener) => options.routes.onLeader(group, listener),
     });
     this.#search = new LeaderSearch({
       ...{ node: options.node, clock: options.clock, routes: options.routes },
       isLocalLeader: (...place) => this.isLocalLeader(...place),
       isReachable: (node) => options.transport().isReachable(node),
-      ask: (node, question, timeoutMs) => this.#askLeader(node, question, timeoutMs),
+      ask: (...asked) => this.#questions.leader(...asked),
     });
   }
 
@@ -255,8 +248,8 @@ export class Router {
   /** The other end: a peer's batch for a replica of this node. */
   async serve(body: Buffer, asker: Asker, room?: Room): Promise<Buffer> {
     if (isWaitMessage(body)) return this.waits.serve(body, asker);
-    if (isFateQuestion(body)) return encodeFate(this.#fateOf(decodeFateQuestion(body)));
-    if (isLeaderQuestion(body)) return encodeLeader(this.#leaderFor(decodeLeaderQuestion(body)));
+    const answer = this.#questions.answer(body);
+    if (answer !== undefined) return answer;
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());
     this.#served += batch.lines.length;
     const local = this.isOfTable(batch) && this.#options.local(batch.namespace, batch.partition);
@@ -284,17 +277,7 @@ export class Router {
 
   async #askFate(node: NodeId, question: FateQuestion, timeoutMs: number): Promise<EntryFate> {
     if (node === this.#options.node) return this.#fateOf(question);
-    const body = encodeFateQuestion(question);
-    return decodeFate(await this.#options.transport().request(node, body, timeoutMs));
-  }
-
-  async #askLeader(
-    node: NodeId,
-    question: LeaderQuestion,
-    timeoutMs: number,
-  ): Promise<LeaderHint | undefined> {
-    const body = encodeLeaderQuestion(question);
-    return decodeLeader(await this.#options.transport().request(node, body, timeoutMs));
+    return this.#questions.fate(node, question, timeoutMs);
   }
 
   #leaderFor(question: LeaderQuestion): LeaderHint | undefined {
