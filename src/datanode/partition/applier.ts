@@ -23,14 +23,9 @@ import { leavesJoint } from '../raft/conf-change.ts';
 import { decodeConfChange } from '../raft/conf-change-codec.ts';
 import type { ConfChange, ConfState, Entry } from '../raft/message.ts';
 import type { Reply } from '../resp/reply.ts';
+import { applyAfterFlush, applyBeforeFlush, flushOf, servedBy } from './apply-flush.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry, isPauseDue } from './apply-lines.ts';
-import {
-  applyAfterFlush,
-  applyBeforeFlush,
-  applyCommands,
-  flushOf,
-  servedBy,
-} from './apply-serving.ts';
+import { applyCommands } from './apply-serving.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,

@@ -6,12 +6,9 @@ import { findServed } from '../../../src/datanode/encoding/served.ts';
 import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
+import { applyAfterFlush, applyBeforeFlush } from '../../../src/datanode/partition/apply-flush.ts';
 import type { ApplyStep } from '../../../src/datanode/partition/apply-lines.ts';
-import {
-  applyAfterFlush,
-  applyBeforeFlush,
-  applyCommands,
-} from '../../../src/datanode/partition/apply-serving.ts';
+import { applyCommands } from '../../../src/datanode/partition/apply-serving.ts';
 import { OnceBatches } from '../../../src/datanode/partition/once-batches.ts';
 import type { CarriedWaiter, WaitingPart } from '../../../src/datanode/partition/waiter-codec.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
