@@ -240,22 +240,33 @@ function decodeBody(
   applyVersion: number,
   known: ReadLines | undefined,
 ): EnvelopeBody {
-  if (family === FAMILY.redis) {
-    const lines = known?.lines ?? decodeLines(reader);
-    if (known !== undefined) reader.raw(known.bytes);
-    if (applyVersion < WAITING_VERSION) return { family: 'redis', lines };
-    const waiting = decodeWaiting(reader);
-    if (applyVersion < ONCE_VERSION) return { family: 'redis', lines, waiting };
-    const once = decodeOnce(reader, lines.length);
-    return {
-      family: 'redis',
-      lines,
-      ...(!isNobody(waiting) && { waiting }),
-      ...(once.length > 0 && { once }),
-      ...(applyVersion >= FIELD_DEADLINES_VERSION && { fieldDeadlines: true }),
-    };
-  }
-  if (family !== FAMILY.internal) throw new ByteRangeError(`unknown entry family ${family}`);
+  if (family === FAMILY.redis) return decodeRedisBody(reader, applyVersion, known);
+  if (family === FAMILY.internal) return decodeInternalBody(reader);
+  throw new ByteRangeError(`unknown entry family ${family}`);
+}
+
+/** `known`: its lines, where they were read in steps. */
+function decodeRedisBody(
+  reader: ByteReader,
+  applyVersion: number,
+  known: ReadLines | undefined,
+): EnvelopeBody {
+  const lines = known?.lines ?? decodeLines(reader);
+  if (known !== undefined) reader.raw(known.bytes);
+  if (applyVersion < WAITING_VERSION) return { family: 'redis', lines };
+  const waiting = decodeWaiting(reader);
+  if (applyVersion < ONCE_VERSION) return { family: 'redis', lines, waiting };
+  const once = decodeOnce(reader, lines.length);
+  return {
+    family: 'redis',
+    lines,
+    ...(!isNobody(waiting) && { waiting }),
+    ...(once.length > 0 && { once }),
+    ...(applyVersion >= FIELD_DEADLINES_VERSION && { fieldDeadlines: true }),
+  };
+}
+
+function decodeInternalBody(reader: ByteReader): EnvelopeBody {
   const operation = reader.u8();
   if (operation === INTERNAL.time) return { family: 'internal', operation: 'time' };
   if (operation !== INTERNAL.expire) {
