@@ -249,7 +249,7 @@ export class PartitionHost {
   /** The replica that should lead does not wait for an election timeout. */
   #standFirst(replica: Replica | undefined): void {
     if (replica === undefined || replica.record.replicas[0]?.replica !== replica.id) return;
-    this.#stand.for(replica, 100 + this.#options.random.below(100));
+    this.#stand.for(replica);
   }
 
   /** What was written behind failed: no write need come that would tell. */
