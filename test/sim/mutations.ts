@@ -632,8 +632,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/reads.ts`,
-        find: 'if (!this.#ground.expirySettled(nowMs)) return giveBackAll(next.reads);',
-        replace: '',
+        find: 'if (this.#ground.expirySettled(nowMs)) return nowMs;',
+        replace: 'return nowMs;',
       },
     ],
   },

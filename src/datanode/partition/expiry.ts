@@ -6,7 +6,7 @@
  * first commits an `expire` entry (which also deletes what is due), and reads wait for it: so no
  * later leader shows a record again that a reader has seen expired. The fields of a hash have one
  * place in their index, the earliest: while it is past and they are not deleted, it hides the
- * later ones, and every read waits for an entry.
+ * later ones, and every read waits for an entry, of whose time it is then (`reads.ts`).
  */
 
 import { messageOf } from '../../common/errors.ts';

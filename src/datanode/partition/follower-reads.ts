@@ -31,7 +31,8 @@ import type { ReadGround } from './reads.ts';
 import { isLate, type ReadOutcome, runReads } from './run-reads.ts';
 import { seenBy, witnessed } from './witnessed.ts';
 
-export interface FollowerReadGround extends Omit<ReadGround, 'nowMs' | 'expirySettled'> {
+export interface FollowerReadGround
+  extends Omit<ReadGround, 'nowMs' | 'appliedTimeMs' | 'expirySettled'> {
   monotonicMs(): number;
   /** Asks the leader for a read index; the number to wait for, or undefined: no leader is known. */
   askLeader(): number | undefined;

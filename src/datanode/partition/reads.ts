@@ -34,6 +34,14 @@ interface PendingRead extends RangeRead {
   readonly resolve: (results: readonly LineResult[]) => void;
 }
 
+/** Reads that may run once `index` is applied. */
+interface ConfirmedReads {
+  readonly index: LogIndex;
+  reads: PendingRead[];
+  /** By the group's time: since when they wait for deadlines that no entry had committed. */
+  waitingMs: number | undefined;
+}
+
 /** What reads need of their replica at the moment they run. */
 export interface ReadGround {
   engine(): Engine;
@@ -47,6 +55,8 @@ export interface ReadGround {
   /** The partition is being emptied: nothing may run. */
   clearing(): boolean;
   nowMs(): number;
+  /** Time of the newest applied entry. */
+  appliedTimeMs(): number;
   /** Uniform in [0, 1). */
   draw(): number;
   /** False: some deadline at or before `nowMs` is not committed yet; `resume` is called later. */
@@ -63,13 +73,14 @@ export class Reads {
   readonly #share: KeyShare;
   #fresh: PendingRead[] = [];
   #unconfirmed: { readonly context: number; reads: PendingRead[] }[] = [];
-  #confirmed: { readonly index: LogIndex; reads: PendingRead[] }[] = [];
+  #confirmed: ConfirmedReads[] = [];
   /** Confirmed and applied; those who asked are to take other answers first. */
   readonly #cramped = new Set<PendingRead>();
   /** The same; they wait for other ranges of the node. */
   readonly #line: RangeLine<PendingRead>;
   #count = 0;
   #isPausing = false;
+  #besideDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(ground: ReadGround, share: KeyShare) {
     this.#ground = ground;
@@ -80,6 +91,11 @@ export class Reads {
   /** Batches that are not answered yet. */
   get count(): number {
     return this.#count;
+  }
+
+  /** The newest time at which reads have run while deadlines behind it may have passed. */
+  get besideDueMs(): number {
+    return this.#besideDueMs;
   }
 
   get hasFresh(): boolean {
@@ -117,7 +133,7 @@ export class Reads {
       const { vouchedBy } = read.batch;
       const index = vouchedBy === undefined ? undefined : raft.vouchedReadIndex(vouchedBy);
       if (index === undefined) fresh.push(read);
-      else this.#confirmed.push({ index, reads: [read] });
+      else this.#confirmed.push({ index, reads: [read], waitingMs: undefined });
     }
     if (fresh.length === this.#fresh.length) return;
     this.#fresh = fresh;
@@ -127,7 +143,8 @@ export class Reads {
   confirm(states: readonly ReadState[]): void {
     for (const { readContext, index } of states) {
       while (this.#unconfirmed.length > 0 && this.#unconfirmed[0]!.context <= readContext) {
-        this.#confirmed.push({ index, reads: this.#unconfirmed.shift()!.reads });
+        const { reads } = this.#unconfirmed.shift()!;
+        this.#confirmed.push({ index, reads, waitingMs: undefined });
       }
     }
     this.resume();
@@ -140,8 +157,8 @@ export class Reads {
       if (next.index > this.#ground.appliedIndex() || this.#ground.clearing()) {
         return giveBackAll(next.reads);
       }
-      const nowMs = this.#ground.nowMs();
-      if (!this.#ground.expirySettled(nowMs)) return giveBackAll(next.reads);
+      const nowMs = this.#readTimeMs(next);
+      if (nowMs === undefined) return giveBackAll(next.reads);
       const writing = this.#ground.writing();
       const postponed = writing ? next.reads.filter((read) => !read.singlePoint) : [];
       const runnable = writing ? next.reads.filter((read) => read.singlePoint) : next.reads;
@@ -171,6 +188,23 @@ export class Reads {
       }
     }
     return late;
+  }
+
+  /**
+   * The time that reads see; undefined: a deadline that has passed is not committed yet. An entry commits
+   * all up to its own time, so who waited sees that of the first that came behind: by then more may have
+   * passed, and while a hash has thousands of due fields no entry is ever the last that is needed.
+   */
+  #readTimeMs({ waitingMs }: ConfirmedReads): number | undefined {
+    const appliedMs = this.#ground.appliedTimeMs();
+    if (waitingMs !== undefined && waitingMs <= appliedMs) {
+      this.#besideDueMs = appliedMs;
+      return appliedMs;
+    }
+    const nowMs = this.#ground.nowMs();
+    if (this.#ground.expirySettled(nowMs)) return nowMs;
+    for (const reads of this.#confirmed) reads.waitingMs ??= nowMs;
+    return undefined;
   }
 
   /**
@@ -205,16 +239,16 @@ export class Reads {
    */
   #onPlace(read: PendingRead): void {
     this.#rejoin(read);
-    const { clearing, expirySettled, nowMs } = this.#ground;
-    if (clearing() || !expirySettled(nowMs())) giveBack(read);
-    else this.resume();
+    const mayRun = !this.#ground.clearing() && this.#readTimeMs(this.#confirmed[0]!) !== undefined;
+    if (mayRun) this.resume();
+    else giveBack(read);
   }
 
-  /** Ahead of what has come since. */
+  /** Ahead of what has come since; not with those who wait for a time before it was asked for. */
   #rejoin(read: PendingRead): void {
     const [first] = this.#confirmed;
-    if (first?.index === 0) first.reads.push(read);
-    else this.#confirmed.unshift({ index: 0, reads: [read] });
+    if (first?.index === 0 && first.waitingMs === undefined) first.reads.push(read);
+    else this.#confirmed.unshift({ index: 0, reads: [read], waitingMs: undefined });
   }
 
   /** In a turn that has time. */

@@ -348,6 +348,7 @@ export class Replica implements LocalPartition {
       visibleIndex: () => this.#applier.visibleIndex,
       clearing: () => this.#applier.clearing,
       nowMs: () => this.#time.nowMs(),
+      appliedTimeMs: () => this.state.timeMs,
       expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
       readTimeMs: () => this.#expiry.readTimeMs(),
       wake: () => this.#sleep.wake(),

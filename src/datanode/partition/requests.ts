@@ -75,6 +75,7 @@ export class Requests {
     this.#watches = new Watches({
       view: () => createView(engine()),
       nowMs,
+      besideDueMs: () => this.#reads.besideDueMs,
       term: () => raft.term,
       appliedIndex: ground.appliedIndex,
       settled: () => this.#proposals.count === 0 && raft.lastIndex === ground.appliedIndex(),

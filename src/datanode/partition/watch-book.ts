@@ -30,6 +30,8 @@ export interface Watch {
   touched: boolean;
   /** From then on something of its keys has expired that had not when they were watched. */
   breaksMs: number;
+  /** By when fields that were due hid when others of a watched hash are. */
+  hidesMs: number;
   /** It has had more keys, or bytes of them, than one may have: none is remembered. */
   outgrown: boolean;
   /** Its EXEC is gathered, and not in an entry yet. */
@@ -93,6 +95,7 @@ export class WatchBook {
       servedUpTo: 0,
       touched: false,
       breaksMs: Number.POSITIVE_INFINITY,
+      hidesMs: Number.POSITIVE_INFINITY,
       outgrown: false,
       leaving: false,
     };

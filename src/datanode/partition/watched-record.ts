@@ -3,7 +3,7 @@
  * the record breaks the watch, and so does the time alone when a deadline passes: as long as the
  * watch holds, what was read when it began is what is stored.
  */
-import { decodeCollection, decodeHeader, type Header } from '../encoding/header.ts';
+import { decodeCollection, decodeHeader } from '../encoding/header.ts';
 import { elementsName } from '../encoding/key-name.ts';
 import { fieldsDueMsOf, goneMsOf } from '../encoding/keyspace.ts';
 import type { View } from '../encoding/view.ts';
@@ -13,14 +13,25 @@ export interface WatchedRecord {
   readonly expired: boolean;
   /** When something goes that was there: the key, or fields of a hash; infinite: never. */
   readonly breaksMs: number;
+  /** Fields that are due hide when the next one is: who reads the hash beside them may see it go. */
+  readonly hides: boolean;
   /** The name of its elements, if it is a collection. */
   readonly elements: string | undefined;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-const ABSENT: WatchedRecord = { expired: false, breaksMs: NEVER, elements: undefined };
+const ABSENT: WatchedRecord = {
+  expired: false,
+  breaksMs: NEVER,
+  hides: false,
+  elements: undefined,
+};
 
-/** Of the record at `place`, that of `key`, by the time `nowMs`. */
+/**
+ * Of the record at `place`, that of `key`, by the time `nowMs`. Fields that are due are deleted soon,
+ * mostly before anybody reads the hash, which is a change like any other: those that expire behind others are
+ * told by that.
+ */
 export function lookAtWatched(
   view: View,
   key: Buffer,
@@ -36,15 +47,8 @@ export function lookAtWatched(
   if (header.type !== 'string') {
     elements = elementsName(key, decodeCollection(place, header.body).version);
   }
-  if (expired) return { expired, breaksMs: NEVER, elements };
-  return { expired, breaksMs: Math.min(goneMs, nextFieldMs(place, header, nowMs)), elements };
-}
-
-/**
- * Fields that are due are deleted soon, before anybody reads the hash, which is a change like any
- * other: those that expire behind others are told by that.
- */
-function nextFieldMs(place: Buffer, header: Header, nowMs: number): number {
+  if (expired) return { ...ABSENT, expired, elements };
   const dueMs = fieldsDueMsOf(place, header);
-  return dueMs > nowMs ? dueMs : NEVER;
+  const hides = dueMs > 0 && dueMs <= nowMs;
+  return { expired, breaksMs: dueMs > nowMs ? Math.min(goneMs, dueMs) : goneMs, hides, elements };
 }

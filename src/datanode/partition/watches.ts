@@ -34,6 +34,8 @@ export interface WatchGround {
   view(): View;
   /** The group's time, as reads judge by it. */
   nowMs(): number;
+  /** The newest time at which reads have run beside fields that were due. */
+  besideDueMs(): number;
   term(): Term;
   appliedIndex(): LogIndex;
   /** Nothing is gathered, appended or being applied: the view shows all there is. */
@@ -215,6 +217,7 @@ export class Watches {
 
   #isBroken(watch: Watch, nowMs: number): boolean {
     if (watch.touched || watch.outgrown || watch.term !== this.#ground.term()) return true;
+    if (watch.hidesMs <= this.#ground.besideDueMs()) return true;
     return watch.servedUpTo > this.#ground.appliedIndex() || watch.breaksMs <= nowMs;
   }
 
@@ -228,9 +231,10 @@ export class Watches {
       const place = encodeKey(key);
       const name = observableName(place)!;
       if (watch.keys.has(name)) continue;
-      const { expired, breaksMs, elements } = lookAtWatched(view, key, place, nowMs);
+      const { expired, breaksMs, hides, elements } = lookAtWatched(view, key, place, nowMs);
       const stale = expired && settled;
       watch.breaksMs = Math.min(watch.breaksMs, breaksMs);
+      if (hides) watch.hidesMs = Math.min(watch.hidesMs, nowMs);
       // whoever writes to a stale one again does so under another version
       this.#book.add(watch, { name, stale }, stale ? undefined : elements);
     }

@@ -9,6 +9,7 @@ export const readGround = {
   writing: () => false,
   clearing: () => false,
   nowMs: () => 1,
+  appliedTimeMs: () => 1,
   readTimeMs: () => 1,
   monotonicMs: () => 1,
   askLeader: () => 1,

@@ -1,6 +1,9 @@
 /** When reads run: confirmed, with all that they have to see, and of one state. */
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
+import { findKey } from '../../../src/datanode/encoding/keyspace.ts';
+import { storeString } from '../../../src/datanode/encoding/string.ts';
+import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
 import { FollowerReads } from '../../../src/datanode/partition/follower-reads.ts';
@@ -18,6 +21,7 @@ async function groundOf(pace = new Pace(handClock())) {
   const { engine } = await createMemoryHost().open('1-0');
   const at = { applied: 5, writing: false, clearing: false, settled: true };
   const ground = {
+    appliedTimeMs: () => 1,
     engine: () => engine,
     appliedIndex: () => at.applied,
     applied: () => ({ term: 1, index: at.applied }),
@@ -107,6 +111,38 @@ test('none runs while the partition is being emptied, or before a deadline is co
   at.settled = true;
   reads.resume();
   expect(await told()).toEqual([GET]);
+});
+
+test('who waits for a deadline sees the time of the next entry, whatever has passed behind it', async () => {
+  const { ground } = await groundOf();
+  const txn = new Txn(ground.engine());
+  txn.beginEntry(1);
+  storeString(txn, findKey(txn, Buffer.from('a'), 0), Buffer.from('v'), 1_000);
+  await ground.engine().write(txn.operations());
+  const time = { nowMs: 10, appliedMs: 5 };
+  const judged = {
+    ...{ nowMs: () => time.nowMs, appliedTimeMs: () => time.appliedMs },
+    // as long as a hash has fields that are due
+    expirySettled: (nowMs: number) => nowMs <= time.appliedMs,
+  };
+  const reads = new Reads({ ...ground, ...judged }, SHARE);
+  const left: string[] = [];
+  const ask = (round: number) => {
+    void reads.gather(batchOf('PTTL a')).then(([result]) => left.push(textOf(result!)));
+    reads.flush({ requestRead: () => round, vouchedReadIndex: () => undefined });
+    reads.confirm([{ readContext: round, index: 5 }]);
+  };
+  const passes = async (nowMs: number, appliedMs: number) => {
+    Object.assign(time, { nowMs, appliedMs });
+    reads.resume();
+    await new Promise((resolve) => setImmediate(resolve));
+    return left.splice(0);
+  };
+  ask(1);
+  expect(await passes(20, 9)).toEqual([]);
+  ask(2);
+  expect(await passes(40, 15)).toEqual([':985']);
+  expect(await passes(50, 30)).toEqual([':970']);
 });
 
 test('a round confirms what was asked for before it, and nothing that came later', async () => {

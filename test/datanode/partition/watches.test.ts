@@ -24,6 +24,7 @@ let engine: Engine;
 let watches: Watches;
 let term = 1;
 let nowMs = 1_000;
+let besideDueMs = 0;
 let gathered: CommandBatch[] = [];
 /** Answers what was gathered and is still on its way. */
 let settle: (() => void)[] = [];
@@ -54,6 +55,7 @@ beforeEach(async () => {
       };
     },
     nowMs: () => nowMs,
+    besideDueMs: () => besideDueMs,
     term: () => term,
     appliedIndex: () => index,
     settled: () => settled,
@@ -291,8 +293,13 @@ describe.each([
     });
     watch('t', 'h');
     watch('u', 'h');
+    watch('v', 'h');
     nowMs += 9;
     expect(await mayExec('t')).toBe(true);
+    // what expires next was seen, and nobody knows when it does
+    besideDueMs = nowMs;
+    expect(await mayExec('v')).toBe(false);
+    besideDueMs = 0;
     nowMs += 1;
     expect(await mayExec('u')).toBe(false);
   });

@@ -85,6 +85,7 @@ test('a read of one key that runs while entries are written may have seen any of
     writing: () => isWriting,
     clearing: () => false,
     nowMs: () => 0,
+    appliedTimeMs: () => 0,
     draw: () => 0,
     expirySettled: () => true,
     onFault: (failure: unknown) => {
