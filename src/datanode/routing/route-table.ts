@@ -5,10 +5,18 @@ import { murmur3 } from '../../common/murmur3.ts';
 import type { NodeRecord, PartitionRecord } from '../../meta/schema.ts';
 import type { KnownNode, LeaderHint, MoveListener, RouteTable } from './table.ts';
 
+/** Slot → partition; -1: none. */
+type Slots = Int32Array;
+
 interface NamespaceRoutes {
+  /** As they were given. */
+  readonly records: readonly PartitionRecord[];
+  /** By number. */
   readonly partitions: readonly PartitionRecord[];
-  /** Slot → partition; undefined: keys are dealt out by murmur3. */
-  readonly slots: Int32Array | undefined;
+  /** Which slots are whose; namespaces that agree in it share `slots`. */
+  readonly layout: string;
+  /** Undefined: keys are dealt out by murmur3. */
+  readonly slots: Slots | undefined;
 }
 
 interface Leadership {
@@ -27,7 +35,11 @@ export class MutableRouteTable implements RouteTable {
   readonly #listeners = new Map<GroupId, Set<() => void>>();
   readonly #moved: MoveListener[] = [];
 
-  /** Replaces the table; leaders of groups that stay are kept, those of others forgotten. */
+  /**
+   * Replaces the table; leaders of groups that stay are kept, those of others forgotten. Records are not
+   * changed, only replaced: a namespace with those it had keeps its routes, since this is called whenever
+   * anything is told of one among hundreds.
+   */
   setPartitions(records: readonly PartitionRecord[]): void {
     const grouped = new Map<Namespace, PartitionRecord[]>();
     for (const record of records) {
@@ -35,10 +47,24 @@ export class MutableRouteTable implements RouteTable {
       list.push(record);
       grouped.set(record.namespace, list);
     }
-    this.#namespaces = new Map([...grouped].map(([name, list]) => [name, routesOf(list)]));
+    this.#namespaces = this.#routesOf(grouped);
     const groups = new Set(records.map(({ group }) => group));
     for (const group of this.#leaders.keys()) if (!groups.has(group)) this.#leaders.delete(group);
     for (const group of [...this.#listeners.keys()]) if (!groups.has(group)) this.#tell(group);
+  }
+
+  #routesOf(grouped: ReadonlyMap<Namespace, readonly PartitionRecord[]>) {
+    const layouts = new Map<string, Slots>();
+    for (const { layout, slots } of this.#namespaces.values()) {
+      if (slots !== undefined) layouts.set(layout, slots);
+    }
+    const routes = new Map<Namespace, NamespaceRoutes>();
+    for (const [name, records] of grouped) {
+      const before = this.#namespaces.get(name);
+      const isKept = before !== undefined && isSame(before.records, records);
+      routes.set(name, isKept ? before : routesOf(records, layouts));
+    }
+    return routes;
   }
 
   /** `alive`: those registered now; `addresses`: the last registration of all that may come back. */
@@ -166,14 +192,29 @@ export class MutableRouteTable implements RouteTable {
   }
 }
 
-function routesOf(list: readonly PartitionRecord[]): NamespaceRoutes {
-  const partitions = [...list].sort((a, b) => a.partition - b.partition);
+function isSame(before: readonly PartitionRecord[], now: readonly PartitionRecord[]): boolean {
+  return before.length === now.length && before.every((record, at) => record === now[at]);
+}
+
+/** `layouts`: those that are there. */
+function routesOf(
+  records: readonly PartitionRecord[],
+  layouts: Map<string, Slots>,
+): NamespaceRoutes {
+  const partitions = [...records].sort((a, b) => a.partition - b.partition);
   if (partitions.some(({ murmur3: dealt }) => dealt !== undefined)) {
-    return { partitions, slots: undefined };
+    return { records, partitions, layout: '', slots: undefined };
   }
+  const layout = partitions.map((of) => `${of.partition} ${of.firstSlot} ${of.lastSlot}`).join();
+  const slots = layouts.get(layout) ?? slotsOf(partitions);
+  layouts.set(layout, slots);
+  return { records, partitions, layout, slots };
+}
+
+function slotsOf(partitions: readonly PartitionRecord[]): Slots {
   const slots = new Int32Array(SLOT_COUNT).fill(-1);
   for (const { firstSlot, lastSlot, partition } of partitions) {
     slots.fill(partition, firstSlot, lastSlot + 1);
   }
-  return { partitions, slots };
+  return slots;
 }

@@ -33,6 +33,33 @@ test('every slot has its partition, partitions come by number', () => {
   expect(routes.namespaces()).toEqual(['default']);
 });
 
+test('what is told of one namespace makes nothing of the others anew', () => {
+  const others = [partitionRecord(0, 2), partitionRecord(1, 2)];
+  routes.setPartitions(others);
+  const before = routes.partitions('default');
+  const more = { ...partitionRecord(0, 1), namespace: 'more', group: 99 };
+  routes.setPartitions([...others, more]);
+  expect(routes.partitions('default')).toBe(before);
+  expect(routes.partitionOfSlot('more', 16_383)).toBe(0);
+  routes.setPartitions([others[0]!, { ...others[1]!, epoch: 2 }, more]);
+  expect(routes.partitions('default')![1]!.epoch).toBe(2);
+  expect(routes.partitionOfSlot('default', 16_383)).toBe(1);
+});
+
+test('a thousand namespaces whose partitions have the same slots share where these lie', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const records = Array.from({ length: 1_000 }, (_, at) => ({
+    ...partitionRecord(0, 1),
+    namespace: `n${at}`,
+    group: at,
+  }));
+  for (let count = 250; count <= records.length; count += 250) {
+    routes.setPartitions(records.slice(0, count));
+  }
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(16 * 1_048_576);
+  expect(routes.partitionOfSlot('n999', 16_383)).toBe(0);
+});
+
 test('news of an older term is ignored', () => {
   routes.setLeader(10, 'a', 5);
   routes.setLeader(10, 'b', 4);
