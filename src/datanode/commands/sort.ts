@@ -5,7 +5,12 @@ import { newCollection } from '../encoding/collection.ts';
 import { findKey } from '../encoding/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
 import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import { lookUpPattern, parseSortPattern, type SortPattern } from '../encoding/sort-pattern.ts';
+import {
+  isElsewhere,
+  lookUpPattern,
+  parseSortPattern,
+  type SortPattern,
+} from '../encoding/sort-pattern.ts';
 import { sortScore } from '../encoding/sort-score.ts';
 import { readSortSource, type SortSource } from '../encoding/sort-source.ts';
 import { sortStepwise } from '../encoding/stepwise-sort.ts';
@@ -39,6 +44,8 @@ interface SortRequest {
 
 /** Lookups and pushes before others get their turn. */
 const STEP_ITEMS = 64;
+/** Bytes of what GET names between two glances at the clock, and at what is held in memory. */
+const GLANCE_BYTES = 1_048_576;
 
 const NO_BYTES = Buffer.alloc(0);
 const NOT_A_NUMBER = error("ERR One or more scores can't be converted into double");
@@ -140,34 +147,58 @@ function* sortReply(
   context: RunContext,
 ): Slices<Reply> {
   const pile = new ReplyPile('array', 'LIMIT, or STORE and LRANGE');
-  const refused = yield* eachValue(view, source, request, context, (value) => {
+  const elements = yield* sortedElements(view, source, request, context);
+  if ('kind' in elements) return elements;
+  const refused = yield* eachValue(view, elements, request, context, (value) => {
     pile.add(value === undefined ? NULL : bulk(value));
   });
   return refused ?? pile.reply();
 }
 
+/**
+ * What GET names is stored as it is read: a few elements may name gigabytes, which every replica would hold in
+ * memory. Elements of a new list leave it while the command runs (`early-elements.ts`); so what is refused
+ * has to be before the first.
+ */
 function* sortStore(
   view: WriteView,
   source: SortSource | undefined,
   request: SortRequest & { readonly store: Buffer },
   context: RunContext,
 ): Slices<Reply> {
-  const values = new SteadyList<Buffer | undefined>();
-  const refused = yield* eachValue(view, source, request, context, (value) => values.push(value));
-  if (refused) return refused;
+  const elements = yield* sortedElements(view, source, request, context);
+  if ('kind' in elements) return elements;
+  if (yield* namesElsewhere(elements, request, context)) return elsewhere('GET');
   const target = findKey(view, request.store, context.nowMs);
-  if (values.length === 0) {
+  if (elements.length === 0) {
     deleteKey(view, target);
     return integer(0);
   }
   const list = { ...newCollection(view, target, 'list'), shape: newShape() };
-  yield* eachItem(values, (value) => {
+  yield* eachValue(view, elements, request, context, (value) => {
     pushElement(view, list, 'right', value ?? NO_BYTES);
   });
   growEncoding(list, []);
   saveList(view, list);
   view.notify?.('list', 'sortstore', target.key);
-  return integer(values.length);
+  return integer(list.size);
+}
+
+function* namesElsewhere(
+  elements: Iterable<Buffer>,
+  { gets }: SortRequest,
+  context: RunContext,
+): Slices<boolean> {
+  const named = gets.filter(({ kind }) => kind === 'key');
+  if (named.length === 0) return false;
+  let done = 0;
+  for (const element of elements) {
+    for (const pattern of named) {
+      if (++done % STEP_ITEMS === 0) yield* giveWay();
+      if (isElsewhere(pattern, element, context)) return true;
+    }
+  }
+  return false;
 }
 
 /**
@@ -176,26 +207,28 @@ function* sortStore(
  */
 function* eachValue(
   view: View,
-  source: SortSource | undefined,
+  elements: Iterable<Buffer>,
   request: SortRequest,
   context: RunContext,
   give: (value: Buffer | undefined) => void,
 ): Slices<Reply | undefined> {
-  if (source === undefined) return undefined;
-  const elements = yield* sortedElements(view, source, request, context);
-  if ('kind' in elements) return elements;
   if (request.gets.length === 0) {
     yield* eachItem(elements, (element) => give(element));
     return undefined;
   }
   let done = 0;
+  let bytes = 0;
   for (const element of elements) {
     for (const pattern of request.gets) {
       if (done % STEP_ITEMS === STEP_ITEMS - 1) yield* giveWay();
-      else if (isGlanceDue(done)) yield GLANCE;
+      else if (isGlanceDue(done) || bytes >= GLANCE_BYTES) {
+        yield GLANCE;
+        bytes = 0;
+      }
       const value = lookUpPattern(view, pattern, element, context);
       if (value === 'elsewhere') return elsewhere('GET');
       give(value);
+      bytes += value?.length ?? 0;
       done++;
     }
   }
@@ -211,10 +244,11 @@ interface Unit {
 
 function* sortedElements(
   view: View,
-  source: SortSource,
+  source: SortSource | undefined,
   request: SortRequest,
   context: RunContext,
 ): Slices<SteadyList<Buffer> | Reply> {
+  if (source === undefined) return new SteadyList();
   const { size } = source;
   const first = Math.min(Math.max(request.offset, 0), size);
   const count = Math.min(request.count < 0 ? size : request.count, size - first);

@@ -17,13 +17,15 @@ export type SortPattern =
   | { readonly kind: 'element' }
   /** Without a star: there is nothing that it names. */
   | { readonly kind: 'nothing' }
-  | {
-      readonly kind: 'key';
-      readonly before: Buffer;
-      readonly behind: Buffer;
-      /** After `->`: the key is a hash. */
-      readonly field: Buffer | undefined;
-    };
+  | KeyPattern;
+
+interface KeyPattern {
+  readonly kind: 'key';
+  readonly before: Buffer;
+  readonly behind: Buffer;
+  /** After `->`: the key is a hash. */
+  readonly field: Buffer | undefined;
+}
 
 /** With the keys that can be read here. */
 export interface PatternContext extends KeyShare {
@@ -56,12 +58,21 @@ export function lookUpPattern(
 ): Buffer | undefined | 'elsewhere' {
   if (pattern.kind === 'element') return element;
   if (pattern.kind === 'nothing') return undefined;
-  const key = Buffer.concat([pattern.before, element, pattern.behind]);
+  const key = keyFor(pattern, element);
   if (!holdsKey(context, key)) return 'elsewhere';
   const { nowMs } = context;
   if (pattern.field !== undefined) return readField(view, key, pattern.field, nowMs);
   const { live } = findKey(view, key, nowMs);
   return live?.type === 'string' ? live.body : undefined;
+}
+
+/** Whether what the pattern means for `element` is in another partition. */
+export function isElsewhere(pattern: SortPattern, element: Buffer, share: KeyShare): boolean {
+  return pattern.kind === 'key' && !holdsKey(share, keyFor(pattern, element));
+}
+
+function keyFor({ before, behind }: KeyPattern, element: Buffer): Buffer {
+  return Buffer.concat([before, element, behind]);
 }
 
 const KNOWN_FLAGS = elementFlags.hasDeadline;

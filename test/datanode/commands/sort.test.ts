@@ -1,7 +1,7 @@
 /** SORT of collections as they are stored, of slots that are elsewhere, and of many elements. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { slotOfKey } from '../../../src/common/hash.ts';
-import { keysOf } from '../../../src/datanode/commands/command.ts';
+import { keysOf, type WriteCommand } from '../../../src/datanode/commands/command.ts';
 import { findCommand } from '../../../src/datanode/commands/table.ts';
 import {
   newCollection,
@@ -14,6 +14,7 @@ import {
   encodeScoreKey,
 } from '../../../src/datanode/encoding/element-key.ts';
 import { findKey } from '../../../src/datanode/encoding/keyspace.ts';
+import type { Slices } from '../../../src/datanode/encoding/slices.ts';
 import { tags } from '../../../src/datanode/encoding/tags.ts';
 import { Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
@@ -21,6 +22,7 @@ import { LonePartition } from './lone-partition.ts';
 import { replyText, sortedReplyText } from './reply-text.ts';
 
 const FLAGS = Buffer.from([0]);
+const ALL_SLOTS = { firstSlot: 0, lastSlot: 16_383 };
 const bytes = (text: string) => Buffer.from(text);
 
 let partition: LonePartition;
@@ -133,6 +135,29 @@ describe('where the partition owns some slots only', () => {
     expect(await call('SORT {t}l GET w* STORE {t}new')).toEqual(text('GET'));
     expect(await call('EXISTS {t}new')).toEqual({ kind: 'integer', value: 0 });
   });
+});
+
+test('what GET names is stored as it is read, however much one element names', async () => {
+  await partition.call('RPUSH', 'l', '1');
+  await partition.call('SET', 'w1', 'v'.repeat(1_000));
+  const txn = new Txn(partition.engine);
+  // behind those of the partition
+  txn.beginEntry(2_000_000);
+  const [gets, puts] = [vi.spyOn(txn, 'get'), vi.spyOn(txn, 'put')];
+  const line = `SORT l BY nosort ${'GET w* '.repeat(200)}STORE new`.split(' ').map(bytes);
+  const prepared = (findCommand(line[0]!) as WriteCommand).prepare(line);
+  if (!prepared.ok) throw new Error('its arguments are right');
+  const run = prepared.run(txn, {
+    ...ALL_SLOTS,
+    nowMs: partition.nowMs,
+    random: () => 0,
+  }) as Slices<Reply>;
+  let held = 0;
+  for (let step = run.next(); !step.done; step = run.next(await txn.range(step.value))) {
+    held = Math.max(held, gets.mock.calls.length - puts.mock.calls.length);
+  }
+  expect(puts.mock.calls.length).toBeGreaterThan(200);
+  expect(held).toBeLessThan(10);
 });
 
 test('the keys of a request are its source and where it stores', () => {
