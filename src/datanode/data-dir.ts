@@ -39,6 +39,8 @@ export interface DataDir {
   readonly identity: Identity;
   readonly log: RaftLog;
   readonly notes: ReplicaNotes;
+  /** Closes the log, and notes where it ends. */
+  close(): Promise<void>;
 }
 
 /** Opens it; one that cannot be trusted as a whole is set aside, and an empty one takes its place. */
@@ -75,15 +77,32 @@ async function openParts(options: DataDirOptions, dir: string): Promise<DataDir>
   const notes = await ReplicaNotes.open(disk, dir, identity.incarnation);
   const { observe, ...tuning } = options.tuning?.log ?? {};
   const files = { disk, dir: `${dir}/log`, clock, logger };
-  const log = await openSharedLog({ ...files, ...tuning, onFailure: options.onLogFailure });
+  const log = await openSharedLog({
+    ...{ ...files, ...tuning, knownSeq: notes.logSeq, onFailure: options.onLogFailure },
+    onSegment: () => noteLog(notes, logger),
+  });
   try {
     await checkLogHoldsEngines(engines, log, files.dir);
     notes.checkLog(log.replicas());
+    notes.follow(log);
   } catch (failure) {
     await log.close();
     throw failure;
   }
-  return { identity, log: observe?.(log) ?? log, notes };
+  return {
+    ...{ identity, log: observe?.(log) ?? log, notes },
+    async close() {
+      await log.close();
+      await noteLog(notes, logger);
+    },
+  };
+}
+
+/** What is not noted is a cut that is not noticed: no reason to stop. */
+async function noteLog(notes: ReplicaNotes, logger: Logger): Promise<void> {
+  await notes.noteLog().catch((failure: unknown) => {
+    logger.warn('how far the raft log is on disk could not be noted', { why: messageOf(failure) });
+  });
 }
 
 /** The saved identity, or a new one as soon as the metadata store has a cluster to join. */

@@ -78,6 +78,7 @@ export class Datanode {
   readonly #options: DatanodeOptions;
   readonly #identity: Identity;
   readonly #log: RaftLog;
+  readonly #dataDir: DataDir;
   readonly #routes = new MutableRouteTable();
   readonly #host: PartitionHost;
   readonly #router: Router;
@@ -92,8 +93,10 @@ export class Datanode {
   #ports: DatanodePorts | undefined;
   #opened = false;
 
-  constructor(options: DatanodeOptions, { identity, log, notes }: DataDir) {
+  constructor(options: DatanodeOptions, dataDir: DataDir) {
+    const { identity, log, notes } = dataDir;
     this.#options = options;
+    this.#dataDir = dataDir;
     this.#stopped = new StoppedReplicas(options.clock, options.logger);
     this.#identity = identity;
     this.#log = log;
@@ -210,7 +213,7 @@ export class Datanode {
     await this.#host.stop();
     await this.#transport?.close();
     this.#pubsub.close();
-    await this.#log.close();
+    await this.#dataDir.close();
   }
 
   #createHost(notes: ReplicaNotes): PartitionHost {

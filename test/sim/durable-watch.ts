@@ -30,6 +30,9 @@ export class DurableWatch {
       this.#take(id, log);
     }
     return {
+      get durableSeq() {
+        return log.durableSeq;
+      },
       replicas: () => log.replicas(),
       isTombstone: (id) => log.isTombstone(id),
       replica: (id) => log.replica(id),

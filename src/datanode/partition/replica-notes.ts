@@ -4,7 +4,8 @@
  * has been started. It outlives the process: a replica is only given up by a record newer than the
  * one it came from (the saved table may be older than the replica), a damaged one is never opened
  * again, one that promised nothing may vote as soon as it is back, and an older copy of all this is
- * told by its count (`coordinator/life`).
+ * told by its count (`coordinator/life`). Each time it is written it says how far the raft log was on
+ * disk: a log that ends before that was cut, and has forgotten votes (`raftlog/recovery`).
  */
 import { readChecked, writeChecked } from '../../common/checked-file.ts';
 import type { Disk } from '../../common/disk.ts';
@@ -27,6 +28,13 @@ interface Notes {
   readonly promised?: readonly ReplicaId[];
   /** Which start of the node wrote this; absent: an older build's. */
   readonly life?: number;
+  /** A batch of the raft log that was on disk when this was written; absent: none yet, or an older build's. */
+  readonly logSeq?: number;
+}
+
+/** The node's raft log: what is noted of it is known to have been on disk. */
+interface NotedLog {
+  readonly durableSeq: number;
 }
 
 const VERSION = 1;
@@ -43,6 +51,9 @@ export class ReplicaNotes {
   /** Of these the file on disk says it. */
   readonly #mayPromise: Set<ReplicaId>;
   #life: number | undefined;
+  /** What the file on disk says, or more. */
+  #logSeq: number;
+  #log: NotedLog = { durableSeq: 0 };
   #writing: Promise<void> = Promise.resolve();
 
   private constructor(disk: Disk, path: string, notes: Notes) {
@@ -54,6 +65,7 @@ export class ReplicaNotes {
     this.#promised = new Set(notes.promised ?? this.#origins.keys());
     this.#mayPromise = new Set(this.#promised);
     this.#life = notes.life;
+    this.#logSeq = notes.logSeq ?? 0;
   }
 
   /**
@@ -81,6 +93,21 @@ export class ReplicaNotes {
     if (stranger === undefined) return;
     const text = `${this.#path}: does not know replica ${stranger}, which the raft log holds`;
     throw new KvorumError('CORRUPT', `${text}; ${REMEDY}`);
+  }
+
+  /** A batch of the raft log that was durable; 0: none is known. */
+  get logSeq(): number {
+    return this.#logSeq;
+  }
+
+  /** From now on each writing notes how far `log` is on disk. */
+  follow(log: NotedLog): void {
+    this.#log = log;
+  }
+
+  /** Notes how far the log is on disk, unless that is noted already; resolves when it is. */
+  async noteLog(): Promise<void> {
+    if (this.#log.durableSeq > this.#logSeq) await this.#write();
   }
 
   /** The last start of the node that wrote here; undefined: an older build did, or none yet. */
@@ -149,6 +176,7 @@ export class ReplicaNotes {
     this.#writing = this.#writing
       .catch(() => {})
       .then(() => {
+        this.#logSeq = Math.max(this.#logSeq, this.#log.durableSeq);
         const notes: Notes = {
           version: VERSION,
           incarnation: this.#incarnation,
@@ -156,6 +184,7 @@ export class ReplicaNotes {
           damages: [...this.#damages],
           promised: [...this.#promised],
           ...(this.#life !== undefined && { life: this.#life }),
+          ...(this.#logSeq > 0 && { logSeq: this.#logSeq }),
         };
         return writeChecked(this.#disk, this.#path, notes);
       });

@@ -69,6 +69,11 @@ export interface RaftLog {
    * `onFailure` of openSharedLog was told.
    */
   append(part: LogAppend, onDurable: () => void, urgency?: LogUrgency): void;
+  /**
+   * Number of the newest batch on disk that is more than a mark, of those written since the log was
+   * opened; 0 before there is one. Batches are numbered without gaps, over restarts too.
+   */
+  readonly durableSeq: number;
   /** Resolves when everything appended so far is durable. */
   flush(): Promise<void>;
   stats(): RaftLogStats;

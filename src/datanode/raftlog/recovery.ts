@@ -35,6 +35,8 @@ export interface RecoveryInput {
   readonly segments: SegmentSet;
   readonly state: LogState;
   readonly logger: Logger;
+  /** A batch that was on disk, as another file tells; 0: none is known. */
+  readonly knownSeq: number;
 }
 
 /** Where the sound part of a segment ends. */
@@ -90,6 +92,7 @@ async function recoverFrom(
   // Every check comes before the first change: a log that is refused stays as it was found.
   const hasBytes = tail !== undefined && (await checkTail(tail.segment, tail.sound));
   if (tail !== undefined) checkNothingMissing(input.state, tail.segment);
+  checkReachesKnown(input, tail);
   if (unfinished !== undefined) await dropSegment(input, unfinished);
   if (tail?.sound.last === undefined) return 0;
   if (hasBytes) await cutTail(input, tail.segment, tail.sound.end);
@@ -207,6 +210,21 @@ function checkNothingMissing(state: LogState, tail: Segment): void {
       );
     }
   }
+}
+
+/** Nothing within a log tells that whole batches are gone from its end. */
+function checkReachesKnown(
+  { knownSeq, dir }: RecoveryInput,
+  tail: { readonly segment: Segment; readonly sound: SoundEnd } | undefined,
+): void {
+  const last = tail?.sound.last?.seq ?? 0;
+  if (last >= knownSeq) return;
+  throw damaged(
+    tail?.segment.path ?? `${dir}/${segmentName(1)}`,
+    tail?.sound.end ?? 0,
+    `the log ends with batch ${last}, yet this node has noted that batch ${knownSeq} was durable: ` +
+      'a file was cut, removed, or replaced by an older copy',
+  );
 }
 
 /** What the bytes from `start` on say about durability, and whether there are any but zeros. */

@@ -40,6 +40,10 @@ export interface SharedLogOptions {
   readonly stallMs?: number;
   /** Payload of one batch; default limits.logBatchBytesMax. */
   readonly batchBytesMax?: number;
+  /** A batch that something beside the log knows to have been on disk: a log without it was cut. */
+  readonly knownSeq?: number;
+  /** Called when the first batch of a segment is on disk. */
+  onSegment?(): void;
   /** Called once, when a write, a sync or a read fails: nothing is reported durable after it. */
   onFailure(error: KvorumError): void;
 }
@@ -68,6 +72,8 @@ class SharedLog implements RaftLog {
   readonly #segmentBytes: number;
   readonly #batchBytesMax: number;
   readonly #onFailure: (error: KvorumError) => void;
+  readonly #onSegment: () => void;
+  readonly #knownSeq: number;
   readonly #segments: SegmentSet;
   readonly #state: LogState;
   readonly #gc: SegmentGc;
@@ -82,6 +88,7 @@ class SharedLog implements RaftLog {
   readonly #spared = new SparedEntries((id, spared) => this.#state.replicas.get(id)?.evict(spared));
 
   #durableSeq = 0;
+  #durableContentSeq = 0;
   #durableSegment = 0;
   #written = { segment: 0, offset: 0 };
   #lastIsMark = false;
@@ -105,6 +112,8 @@ class SharedLog implements RaftLog {
     this.#segmentBytes = options.segmentBytes ?? limits.logSegmentBytes;
     this.#batchBytesMax = options.batchBytesMax ?? limits.logBatchBytesMax;
     this.#onFailure = (error) => options.onFailure(error);
+    this.#onSegment = () => options.onSegment?.();
+    this.#knownSeq = options.knownSeq ?? 0;
     const onStall = (why: Error) => this.#fail(diskFailed(options.dir, 'writing', why));
     this.#watch = new WriteWatch(options.clock, options.stallMs ?? limits.logStallMs, onStall);
     this.#segments = new SegmentSet({
@@ -141,6 +150,7 @@ class SharedLog implements RaftLog {
       segments: this.#segments,
       state: this.#state,
       logger: this.#logger,
+      knownSeq: this.#knownSeq,
     });
     this.#queue.startAfter(lastSeq);
     this.#durableSeq = lastSeq;
@@ -157,6 +167,10 @@ class SharedLog implements RaftLog {
   async abandon(): Promise<void> {
     this.#closed = true;
     await this.#segments.close();
+  }
+
+  get durableSeq(): number {
+    return this.#durableContentSeq;
   }
 
   replicas(): readonly ReplicaId[] {
@@ -314,6 +328,8 @@ class SharedLog implements RaftLog {
     this.#durableSeq = batch.place.seq;
     this.#durableSegment = batch.place.segment;
     this.#lastIsMark = batch.isMark;
+    if (!batch.isMark) this.#durableContentSeq = batch.place.seq;
+    if (batch.place.first) this.#onSegment();
     this.#spared.written(this.#touched, batch.isMark);
     this.#touched = new Set();
     return true;

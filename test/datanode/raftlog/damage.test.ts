@@ -140,6 +140,41 @@ describe('damage', () => {
     }
   });
 
+  test('a log that ends before a batch that is known elsewhere is refused, each time, as it is', async () => {
+    await fillSomeSegments();
+    const batches = await batchesOnDisk();
+    const knownSeq = batches.length;
+    const last = batches.at(-1)!;
+    const file = await disk.open(last.path, 'write');
+    await file.truncate(last.offset);
+    for (let time = 1; time <= 3; time++) {
+      await expect(openLog({ knownSeq })).rejects.toMatchObject({
+        code: 'CORRUPT',
+        message: expect.stringContaining(
+          `${last.path}: damaged at offset ${last.offset}: the log ends with batch ${knownSeq - 1}, yet ` +
+            `this node has noted that batch ${knownSeq} was durable: a file was cut, removed, or`,
+        ),
+      });
+      expect(await file.size()).toBe(last.offset);
+    }
+    for (const name of await disk.list('node/raftlog')) await disk.unlink(`node/raftlog/${name}`);
+    await expect(openLog({ knownSeq: 1 })).rejects.toThrow('the log ends with batch 0, yet');
+  });
+
+  test('a log tells of its newest batch on disk that is more than a mark', async () => {
+    const log = await openLog();
+    expect(log.durableSeq).toBe(1); // the checkpoint
+    log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
+    expect(log.durableSeq).toBe(1);
+    await clock.until(log.flush());
+    expect(log.durableSeq).toBe(2);
+    await clock.until(log.close());
+    expect(log.durableSeq).toBe(2);
+    const again = await openLog({ knownSeq: 2 });
+    expect(again.durableSeq).toBe(0);
+    await clock.until(again.close());
+  });
+
   test('the first batch of the last segment is damage as well, once a later one calls it durable', async () => {
     const log = await openLog();
     log.append({ replica: 1, reset: reset(0, 0, 1) }, noted);
