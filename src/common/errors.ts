@@ -86,6 +86,7 @@ export function isUnusable(failure: unknown): boolean {
 const diskCodes = new Set([
   'ENOSPC',
   'EDQUOT',
+  'EFBIG',
   'EIO',
   'EROFS',
   'EMFILE',

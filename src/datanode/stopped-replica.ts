@@ -1,11 +1,11 @@
 /** What a datanode's log says of a replica that stopped after a fault. */
 import type { Clock } from '../common/clock.ts';
+import { diskRemedy } from '../common/disk-remedy.ts';
 import type { KvorumError } from '../common/errors.ts';
 import type { ReplicaId } from '../common/ids.ts';
 import type { LogFields, Logger } from '../common/log.ts';
 import type { PartitionRecord } from '../meta/schema.ts';
 
-const DISK_REMEDY = 'make room or mend the disk: the replica is opened again by itself';
 const DEFECT_REMEDY =
   'a defect of kvorum: keep the stack and report it; the replica stays down until this datanode is ' +
   'restarted, or, while the others are a quorum, it is moved to another one (kvorum move)';
@@ -64,8 +64,11 @@ export function stoppedReplicaFields(
   return { namespace, partition, replica, code, error: error.message, ...adviceOn(error) };
 }
 
-function adviceOn({ code, cause, stack }: KvorumError): LogFields {
-  if (code === 'DISK_FAILED') return { remedy: DISK_REMEDY };
+function adviceOn(error: KvorumError): LogFields {
+  const { code, cause, stack } = error;
+  if (code === 'DISK_FAILED') {
+    return { remedy: `${diskRemedy(error)}: the replica is opened again by itself` };
+  }
   if (code !== 'INTERNAL') return {};
   const origin = cause instanceof Error ? cause.stack : undefined;
   return { remedy: DEFECT_REMEDY, stack: origin ?? stack };

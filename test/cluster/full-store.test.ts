@@ -67,7 +67,7 @@ test('it says why once, ends, and serves what it had answered when it is started
   const { signal, said } = await ended;
   expect(signal).toBe('SIGKILL');
   expect(said).toMatch(
-    /^kvorum: metadata store in \S+meta: writing failed \(EFBIG.*make room or replace the disk.*\n$/,
+    /^kvorum: metadata store in \S+meta: writing failed \(EFBIG.*any more; raise the limit of the size of files.*ulimit -f.*\n$/,
   );
   start(config);
   await expect

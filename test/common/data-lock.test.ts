@@ -223,7 +223,7 @@ describe('a data directory', () => {
     await expect(machine.until(machine.take(10))).rejects.toMatchObject({
       code: 'DISK_FAILED',
       message: expect.stringMatching(
-        /^data-dir \/d cannot be written \(ENOSPC: .*\); make room on its disk, then start/,
+        /^data-dir \/d cannot be written \(ENOSPC: .*\); make room or replace the disk, then start/,
       ),
     });
   });

@@ -22,6 +22,10 @@ test('of a full disk it says what to do, and of damage the text itself says it',
   const full = stoppedReplicaFields(place, 7, new KvorumError('DISK_FAILED', 'no room'));
   expect(full).toMatchObject({ code: 'DISK_FAILED', remedy: expect.stringContaining('make room') });
   expect(full).not.toHaveProperty('stack');
+  const grown = new KvorumError('DISK_FAILED', 'x: File too large');
+  expect(stoppedReplicaFields(place, 7, grown)['remedy']).toMatch(
+    /ulimit -f.*opened again by itself/,
+  );
   const damaged = stoppedReplicaFields(place, 7, new KvorumError('CORRUPT', 'a bit flipped'));
   expect(damaged).toEqual({ ...place, replica: 7, code: 'CORRUPT', error: 'a bit flipped' });
 });

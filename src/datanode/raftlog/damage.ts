@@ -1,4 +1,5 @@
 /** The errors of the raft log: each names the file, the place and what to do. */
+import { diskRemedy } from '../../common/disk-remedy.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 
 /** Bytes that were durable are not what was written. */
@@ -24,8 +25,8 @@ export function unknownVersion(path: string, offset: number, version: number): K
 export function diskFailed(path: string, doing: string, cause: unknown): KvorumError {
   return new KvorumError(
     'DISK_FAILED',
-    `${path}: ${doing} failed (${messageOf(cause)}): no write is acknowledged any more; make ` +
-      `room or replace the disk, then start this node again`,
+    `${path}: ${doing} failed (${messageOf(cause)}): no write is acknowledged any more; ` +
+      `${diskRemedy(cause)}, then start this node again`,
     { cause },
   );
 }

@@ -6,6 +6,7 @@
 import { assert } from '../../common/assert.ts';
 import type { Clock, Timer } from '../../common/clock.ts';
 import { type Disk, type DiskFile, replaceFile } from '../../common/disk.ts';
+import { diskRemedy } from '../../common/disk-remedy.ts';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
@@ -266,7 +267,7 @@ function journalFailed(dir: string, cause: unknown): KvorumError {
   return new KvorumError(
     'DISK_FAILED',
     `metadata store in ${dir}: writing failed (${messageOf(cause)}): no write is acknowledged any ` +
-      'more; make room or replace the disk, then start this placedriver again',
+      `more; ${diskRemedy(cause)}, then start this placedriver again`,
     { cause },
   );
 }
