@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { diskRemedy, isFull } from '../common/disk-remedy.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { makeDirs } from './places.ts';
 import {
@@ -229,7 +230,8 @@ function damaged(path: string, why: string): KvorumError {
 function notWritable(data: string, cause: unknown): KvorumError {
   return new KvorumError(
     'BAD_CONFIG',
-    `cannot write to ${data}: ${messageOf(cause)}; choose another --data or mend its rights`,
+    `cannot write to ${data}: ${messageOf(cause)}; choose another --data or ` +
+      (isFull(cause) ? diskRemedy(cause) : 'mend its rights'),
     { cause },
   );
 }

@@ -1,6 +1,7 @@
 /**
  * The ports of `kvorum start`. The doors (gateway, cluster, http) follow the options of each start;
- * the inner ports are chosen once, when the directory is made, and stay.
+ * the inner ports are chosen when the directory is made, and stay: but for those that another program
+ * has taken by the next start.
  */
 import { createServer } from 'node:net';
 import { KvorumError, systemCodeOf } from '../common/errors.ts';
@@ -38,18 +39,29 @@ export interface KeptPorts extends Omit<PortPlan, 'datanodes'> {
   })[];
 }
 
-/** The doors follow the options of this start; the inner ports stay as they were made. */
+/** The doors follow the options of this start; the inner ports stay as they were made, where they are free. */
 export async function choosePorts(kept: KeptPorts, options: DoorOptions): Promise<PortPlan> {
   const taken = new Set([options.httpPort, ...doorPorts(options)]);
   for (const ports of kept.datanodes) for (const port of Object.values(ports)) taken.add(port ?? 0);
+  const choose = async (port: number | undefined, near: number) => {
+    if (port !== undefined && (await isFree(port))) return port;
+    const other = await freePortNear(near, taken);
+    taken.add(other);
+    return other;
+  };
+  const meta = kept.meta && (await choose(kept.meta, options.httpPort + 1));
   const datanodes: NodePorts[] = [];
   for (const [at, ports] of kept.datanodes.entries()) {
-    const [gateway, cluster] = [options.port + at, options.clusterPort + at];
-    const follower = ports.follower ?? (await freePortNear(innerPort(options, at, 0), taken));
-    taken.add(follower);
-    datanodes.push({ ...ports, gateway, cluster, follower, ...zanDoor(options, at) });
+    const near = (which: 0 | 1 | 2) => innerPort(options, at, which);
+    datanodes.push({
+      ...{ gateway: options.port + at, cluster: options.clusterPort + at },
+      follower: await choose(ports.follower, near(0)),
+      transport: await choose(ports.transport, near(1)),
+      http: await choose(ports.http, near(2)),
+      ...zanDoor(options, at),
+    });
   }
-  return { meta: kept.meta, http: options.httpPort, datanodes };
+  return { meta, http: options.httpPort, datanodes };
 }
 
 function doorPorts({ nodes, port, clusterPort, zanPort }: DoorOptions): number[] {
@@ -108,7 +120,7 @@ async function freePortNear(wanted: number, taken: ReadonlySet<number>): Promise
   throw new KvorumError('BAD_CONFIG', 'no free port found for the inner connections');
 }
 
-/** What was chosen once and is kept in the directory: no option of a start changes it. */
+/** What is kept in the directory: no option of a start changes it, but the next start if it is taken. */
 const KEPT = '--data';
 
 /** Throws BAD_CONFIG, naming the option that helps, when a port is wanted twice or taken. */
@@ -138,10 +150,13 @@ export async function requireFree(ports: PortPlan): Promise<void> {
       const text = `port ${port} may not be used by this user; ports from ${FIRST_OF_ALL} on may: `;
       throw new KvorumError('BAD_CONFIG', `${text}choose another ${option}`);
     }
+    const remedy =
+      option === KEPT
+        ? 'start again, and another is chosen'
+        : `stop it or choose another ${option}`;
     throw new KvorumError(
       'BAD_CONFIG',
-      `port ${port} is taken by another program; stop it or choose another ${option}` +
-        (option === KEPT ? ' (this one keeps the port)' : '') +
+      `port ${port} is taken by another program; ${remedy}` +
         (port < FIRST_OUTGOING ? '' : OUTGOING),
     );
   }

@@ -161,9 +161,16 @@ export class Supervisor {
     }
     if (this.#stopping) return;
     const seconds = readyMs / 1_000;
+    const blamed = this.#blamed(child);
     throw new Error(
-      `${plan.name} is not ready and got no further for ${seconds} s; ${whereToLook(child)}`,
+      `${blamed.plan.name} is not ready and got no further for ${seconds} s; ${whereToLook(blamed)}`,
     );
+  }
+
+  /** One that could not start may be what keeps the others, whose time is up first, from being ready. */
+  #blamed(late: Child): Child {
+    if (late.before !== undefined) return late;
+    return this.#children.find((child) => !child.ready && child.before !== undefined) ?? late;
   }
 }
 

@@ -9,7 +9,7 @@
  */
 import type { Clock } from './clock.ts';
 import { type Disk, readFile } from './disk.ts';
-import { diskRemedy } from './disk-remedy.ts';
+import { diskRemedy, isFull } from './disk-remedy.ts';
 import { KvorumError, messageOf, systemCodeOf } from './errors.ts';
 import { holdSocket, type LocalSockets, socketOf, socketThatStays } from './lock-socket.ts';
 import type { Random } from './random.ts';
@@ -57,7 +57,6 @@ const noLinkCodes: ReadonlySet<string | undefined> = new Set([
 ]);
 
 const notAllowedCodes: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'EROFS']);
-const fullCodes: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /**
  * Takes the lock of `dataDir`, which is made if need be; the lock of a process that is gone is taken
@@ -74,7 +73,7 @@ export async function lockDataDir(world: LockWorld, dataDir: string): Promise<Da
 
 function refusalOf(cause: unknown, text: string): unknown {
   const code = systemCodeOf(cause);
-  if (fullCodes.has(code)) {
+  if (isFull(cause)) {
     const remedy = `${diskRemedy(cause)}, then start this process again`;
     return new KvorumError('DISK_FAILED', `${text}; ${remedy}`, { cause });
   }

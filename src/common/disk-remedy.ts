@@ -1,5 +1,5 @@
 /** What to do about a disk that refuses to write: it says why, and not all that is full wants room. */
-import { messageOf } from './errors.ts';
+import { messageOf, systemCodeOf } from './errors.ts';
 
 /** By the system's words, which LevelDB's errors carry as well, where codes of the system are not. */
 const remedies: readonly (readonly [RegExp, string])[] = [
@@ -19,6 +19,13 @@ const remedies: readonly (readonly [RegExp, string])[] = [
       'log tells)',
   ],
 ];
+
+const fullCodes: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Whether a file, its user or its disk may take no more. */
+export function isFull(failure: unknown): boolean {
+  return fullCodes.has(systemCodeOf(failure));
+}
 
 /** The remedy for what was thrown by a write, a sync or the making of a file. */
 export function diskRemedy(failure: unknown): string {

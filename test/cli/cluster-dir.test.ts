@@ -203,15 +203,6 @@ describe('a start is refused with cause and remedy', () => {
     );
   });
 
-  test('when a port that the directory keeps is taken: no other option changes it', async () => {
-    const [driver] = await prepare();
-    await occupy(driver!.ports['meta']!);
-    await expect(prepare({ httpPort: (await freePorts(1)).http })).rejects.toThrow(
-      `port ${driver!.ports['meta']} is taken by another program; stop it or choose another ` +
-        '--data (this one keeps the port)',
-    );
-  });
-
   test('when a door is given a port that the directory keeps', async () => {
     const [driver] = await prepare();
     const { meta } = driver!.ports;

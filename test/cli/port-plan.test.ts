@@ -17,11 +17,27 @@ test.each([
   expect(all.filter((port) => port >= 32_000)).toEqual([]);
 });
 
+const doors = { nodes: 1, port: 6_379, clusterPort: 7_001, httpPort: 18_001 };
+
 test('inner ports of a directory stay, also among those of outgoing connections', async () => {
-  const node = { gateway: 1, cluster: 2, follower: 38_001, transport: 47_001, http: 57_001 };
-  const doors = { nodes: 1, port: 6_379, clusterPort: 7_001, httpPort: 18_001 };
-  const plan = await choosePorts({ meta: 18_002, http: 1, datanodes: [node] }, doors);
+  const [meta, follower, transport, http] = await freeFrom(18_002, 38_001, 47_001, 57_001);
+  const node = { gateway: 1, cluster: 2, follower: follower!, transport: transport!, http: http! };
+  const plan = await choosePorts({ meta: meta!, http: 1, datanodes: [node] }, doors);
+  expect(plan.meta).toBe(meta);
   expect(plan.datanodes).toEqual([{ ...node, gateway: 6_379, cluster: 7_001 }]);
+});
+
+test('inner ports that another program has taken meanwhile are chosen anew, and no others', async () => {
+  const [meta, follower, transport, http] = await freeFrom(18_002, 20_001, 21_001, 22_001);
+  const node = { gateway: 1, cluster: 2, follower: follower!, transport: transport!, http: http! };
+  const servers = [await listen(meta!), await listen(transport!)];
+  const plan = await choosePorts({ meta: meta!, http: 1, datanodes: [node] }, doors);
+  for (const server of servers) server.close();
+  expect(plan.datanodes).toMatchObject([{ follower, http }]);
+  expect([plan.meta, plan.datanodes[0]!.transport]).not.toContain(meta);
+  expect(plan.datanodes[0]!.transport).not.toBe(transport);
+  const all = [plan.meta, ...Object.values(plan.datanodes[0]!)];
+  expect(new Set(all).size).toBe(all.length);
 });
 
 test.each([
@@ -56,6 +72,15 @@ test('a port that its user may not use is not said to be taken', async () => {
   );
   listening.mockRestore();
 });
+
+/** Ports of loopback that are free, each the first from one of `starts` on. */
+async function freeFrom(...starts: readonly number[]): Promise<number[]> {
+  const servers = [];
+  for (const start of starts) servers.push(await listen(start));
+  const ports = servers.map((server) => (server.address() as { readonly port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
 
 /** On the first free port of loopback from `port` on. */
 async function listen(port: number): Promise<Server> {

@@ -137,9 +137,16 @@ describe('a supervisor', () => {
   });
 
   test('of one that ends again and again tells how it did', async () => {
-    const starting = supervise([plan('n1', { failures: 100 })], true, 500).start();
+    const starting = supervise([plan('n1', { failures: 100 })], true, 4_000).start();
     await expect(starting).rejects.toThrow(
-      /^n1 is not ready .* 0\.5 s; it ended with exit code 3: no luck; see .*n1\.log$/,
+      /^n1 is not ready .* 4 s; it ended with exit code 3: no luck; see .*n1\.log$/,
+    );
+  });
+
+  test('blames the one that ends for what keeps others, that wait for it, from being ready', async () => {
+    const plans = [plan('n1', { hangs: true }), plan('n2', { failures: 100 })];
+    await expect(supervise(plans, true, 4_000).start()).rejects.toThrow(
+      /^n2 is not ready .* 4 s; it ended with exit code 3: no luck; see .*n2\.log$/,
     );
   });
 

@@ -1,6 +1,6 @@
 /** What a disk refuses, and what is said to be done about it. */
 import { expect, test } from 'vitest';
-import { diskRemedy } from '../../src/common/disk-remedy.ts';
+import { diskRemedy, isFull } from '../../src/common/disk-remedy.ts';
 import { faultOf } from '../../src/common/errors.ts';
 import { engineError } from '../../src/datanode/engine/level-errors.ts';
 import { diskFailed } from '../../src/datanode/raftlog/damage.ts';
@@ -27,4 +27,13 @@ test('LevelDB says it in the same words', () => {
 test('a file that may grow no more is no defect of kvorum', () => {
   const refused = Object.assign(new Error('EFBIG: file too large, write'), { code: 'EFBIG' });
   expect(faultOf(refused, 'replica 1').code).toBe('DISK_FAILED');
+});
+
+test.each([
+  ['ENOSPC', true],
+  ['EDQUOT', true],
+  ['EFBIG', true],
+  ['EROFS', false],
+])('%s says that no more is taken: %s', (code, full) => {
+  expect(isFull(Object.assign(new Error('write'), { code }))).toBe(full);
 });
