@@ -60,6 +60,11 @@ const PARENT_ENDED = 'the parent ended';
 /** Asked at the start: one that has gone is none. */
 const onTerminal = [0, 1, 2].some((fd) => isatty(fd));
 
+/** The machine's, or what a container may have of it. */
+function memoryBytes(): number {
+  return Math.min(os.totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+}
+
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   plainGlobals();
   tuneHeap();
@@ -80,7 +85,7 @@ export async function runDatanode(options: ProcessOptions): Promise<void> {
     network: tcpNetwork,
     configFile: options.config,
     os: `${os.type()} ${os.release()} ${os.machine()}`,
-    systemMemoryBytes: os.totalmem(),
+    systemMemoryBytes: memoryBytes(),
     openFilesMax: files,
     usage: processUsage,
   };

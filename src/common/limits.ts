@@ -33,6 +33,9 @@ export const limits = {
   connectionInFlightTightBytes: 1 * MIB,
   /** Replies that clients of a node have not taken, near enough: beyond, whose are most is closed. */
   clientsReplyBytesMax: 1024 * MIB,
+  /** On a small machine either is this part of its memory, and no less than so many bytes. */
+  clientsMemoryShare: 16,
+  clientsBytesMin: 256 * MIB,
   /** How long a connection that was ended waits for its peer to close as well. */
   closeLingerMs: 500,
   /** After so long without a byte the system asks a client's machine whether the connection is still there,

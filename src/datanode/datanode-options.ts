@@ -24,6 +24,7 @@ export interface DatanodeOptions {
   readonly processId: number;
   readonly configFile: string;
   readonly os: string;
+  /** That the process may have: the machine's, or its container's. 0: not known. */
   readonly systemMemoryBytes: number;
   readonly openFilesMax?: number | undefined;
   usage(): ProcessUsage;

@@ -235,7 +235,7 @@ export class Datanode {
   }
 
   #createServer(): RedisServer {
-    const { config, clock, random, network, logger } = this.#options;
+    const { config, clock, random, network, logger, systemMemoryBytes } = this.#options;
     return new RedisServer({
       node: this.#identity.node,
       clock,
@@ -243,7 +243,7 @@ export class Datanode {
       network,
       logger,
       router: this.#router,
-      settings: doorSettings(config),
+      settings: doorSettings(config, systemMemoryBytes),
       clientsRoom: () => this.#clientsRoom.clients,
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,

@@ -119,7 +119,7 @@ const facts: readonly ShownRow[] = [
   shown('lazyfree-lazy-user-del', 'yes'),
   shown('lazyfree-lazy-user-flush', 'yes'),
   shown('maxmemory', '0'),
-  shown('maxmemory-clients', String(limits.clientsRequestBytesMax)),
+  shown('maxmemory-clients'),
   shown('maxmemory-policy', 'noeviction'),
   shown('min-replicas-to-write', '0'),
   // no longer bulk is taken, because its request would be too large

@@ -4,6 +4,7 @@ import type { ServerSettings } from './settings.ts';
 
 const fields: ReadonlyMap<string, keyof ServerSettings> = new Map([
   ['maxclients', 'clientsMax'],
+  ['maxmemory-clients', 'requestsBytesMax'],
   ['value-bytes-max', 'valueBytesMax'],
   ['reply-bytes-max', 'replyBytesMax'],
   ['hold-ms', 'holdMs'],
