@@ -1,11 +1,16 @@
 /**
  * Whom an entry takes along of those who wait: as many as it may serve, those whom they would serve
- * in turn, and no more than it has room for. Many may wait for one key, so it ends as soon as nobody
- * else can be taken, and looks each destination up once.
+ * in turn, and no more than it has room for. Many may wait for one key, and most pushes are of one
+ * element: nobody is looked at behind those who are taken, and each destination once.
  */
 import { limits } from '../../common/limits.ts';
 import type { BlockingForm } from '../commands/command.ts';
 import { type CarriedWaiter, waiterBytes } from './waiter-codec.ts';
+
+export type WaitedType = BlockingForm['type'];
+
+/** Of a type that nobody waits for: undefined. */
+export type WaitingFor<W> = Readonly<Record<WaitedType, Iterable<W> | undefined>>;
 
 export interface Choosable {
   readonly request: Pick<CarriedWaiter, 'id' | 'line'>;
@@ -16,8 +21,8 @@ export interface Choosable {
 }
 
 export interface ChoiceGround<W extends Choosable> {
-  /** Who waits for the key (latin1), in order of arrival. */
-  waiting(key: string): Iterable<W>;
+  /** Who waits for the key (latin1), by what they wait for, in order of arrival. */
+  waiting(key: string): WaitingFor<W>;
   /** Elements that entries on their way may add to the key. */
   expected(key: string): number;
   typeOf(key: Buffer): string | undefined;
@@ -57,14 +62,28 @@ export class WaiterChoice<W extends Choosable> {
 
   /** Of each type the first that wait for the key and take `count` elements. */
   #takeFirst(key: string, count: number): void {
-    const left = { list: count, zset: count };
-    for (const waiter of this.#ground.waiting(key)) {
-      const { type } = waiter.form;
-      if (waiter.withdrawn || left[type] <= 0) continue;
-      if (!this.#take(waiter)) return;
-      if (this.#mayAdd(waiter)) left[type]--;
-      if (left.list <= 0 && left.zset <= 0) return;
+    for (const waiting of this.#waitingFor(key)) {
+      if (!this.#takeFirstOf(waiting, count)) return;
     }
+  }
+
+  /** Who waits for what is there comes first: there may be no room for both. */
+  #waitingFor(key: string): readonly Iterable<W>[] {
+    const { list, zset } = this.#ground.waiting(key);
+    if (list === undefined || zset === undefined) return [list ?? zset ?? []];
+    const isZset = this.#ground.typeOf(Buffer.from(key, 'latin1')) === 'zset';
+    return isZset ? [zset, list] : [list, zset];
+  }
+
+  /** False when there is no room for more. */
+  #takeFirstOf(waiting: Iterable<W>, count: number): boolean {
+    let left = count;
+    for (const waiter of waiting) {
+      if (waiter.withdrawn) continue;
+      if (!this.#take(waiter)) return false;
+      if (this.#mayAdd(waiter) && --left <= 0) break;
+    }
+    return true;
   }
 
   /** False when there is no room for it. */

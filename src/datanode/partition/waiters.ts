@@ -14,7 +14,7 @@ import { blockingRequest } from './blocking-request.ts';
 import { ALL, fillsOf } from './fills.ts';
 import type { Served } from './serving.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
-import { WaiterChoice } from './waiter-choice.ts';
+import { type WaitedType, WaiterChoice } from './waiter-choice.ts';
 import { type CarriedWaiter, type WaitingPart, waiterBytes } from './waiter-codec.ts';
 
 export interface WaiterGround {
@@ -70,7 +70,11 @@ export class Waiters {
   readonly #ground: WaiterGround;
   /** In order of arrival. */
   readonly #byId = new Map<string, Waiter>();
-  readonly #byKey = new Map<string, Set<Waiter>>();
+  /** Apart by what they wait for: an entry is to look at those alone whom it may serve. */
+  readonly #byKey: Readonly<Record<WaitedType, Map<string, Set<Waiter>>>> = {
+    list: new Map(),
+    zset: new Map(),
+  };
   /** An applied entry, or a confirmation, may decide what becomes of them. */
   readonly #undecided = new Set<Waiter>();
   /** For these, and for these keys, an entry has to be proposed. */
@@ -162,7 +166,7 @@ export class Waiters {
     const fills = this.#byId.size === 0 ? new Map<string, number>() : fillsOf(lines);
     for (const key of ready) fills.set(name(key), ALL);
     const waiters = this.#pick(fills, serves ? this.#due : []);
-    for (const key of [...fills.keys()]) if (!this.#byKey.has(key)) fills.delete(key);
+    for (const key of [...fills.keys()]) if (!this.#isWaitedFor(key)) fills.delete(key);
     if (waiters.length === 0 && confirmed.length === 0 && ready.length === 0) return NOTHING;
     return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, fills };
   }
@@ -252,11 +256,16 @@ export class Waiters {
     this.#byId.set(name(request.id), waiter);
     this.#bytes += waiter.bytes;
     this.#undecided.add(waiter);
+    const byKey = this.#byKey[form.type];
     for (const key of form.keys) {
-      const waiting = this.#byKey.get(name(key));
-      if (waiting === undefined) this.#byKey.set(name(key), new Set([waiter]));
+      const waiting = byKey.get(name(key));
+      if (waiting === undefined) byKey.set(name(key), new Set([waiter]));
       else waiting.add(waiter);
     }
+  }
+
+  #isWaitedFor(key: string): boolean {
+    return this.#byKey.list.has(key) || this.#byKey.zset.has(key);
   }
 
   #withdraw(waiter: Waiter): void {
@@ -318,7 +327,10 @@ export class Waiters {
   /** Those an entry with these fills may serve, and those whom they would serve in turn. */
   #pick(fills: Map<string, number>, due: Iterable<Waiter>): Waiter[] {
     const ground = {
-      waiting: (key: string) => this.#byKey.get(key) ?? [],
+      waiting: (key: string) => ({
+        list: this.#byKey.list.get(key),
+        zset: this.#byKey.zset.get(key),
+      }),
       expected: (key: string) => this.#expected.get(key)?.elements ?? 0,
       typeOf: (key: Buffer) => this.#ground.typeOf(key),
     };
@@ -333,13 +345,12 @@ export class Waiters {
       if (--expected.entries > 0) return;
       this.#expected.delete(key);
     }
-    const waiting = this.#byKey.get(key);
-    if (waiting === undefined) return;
+    if (!this.#isWaitedFor(key)) return;
     const bytes = Buffer.from(key, 'latin1');
     const type = this.#ground.typeOf(bytes);
-    if (type === undefined) return;
-    for (const { form, withdrawn } of waiting) {
-      if (form.type !== type || withdrawn) continue;
+    if (type !== 'list' && type !== 'zset') return;
+    for (const { withdrawn } of this.#byKey[type].get(key) ?? []) {
+      if (withdrawn) continue;
       this.#ready.set(key, bytes);
       return;
     }
@@ -349,10 +360,11 @@ export class Waiters {
     if (this.#byId.delete(name(waiter.id))) this.#bytes -= waiter.bytes;
     this.#undecided.delete(waiter);
     this.#due.delete(waiter);
+    const byKey = this.#byKey[waiter.form.type];
     for (const key of waiter.form.keys) {
-      const waiting = this.#byKey.get(name(key));
+      const waiting = byKey.get(name(key));
       waiting?.delete(waiter);
-      if (waiting?.size === 0) this.#byKey.delete(name(key));
+      if (waiting?.size === 0) byKey.delete(name(key));
     }
     waiter.resolve(outcome);
   }

@@ -126,7 +126,7 @@ test('those whom the taken would serve in turn are gone through once, not once f
     }));
   const waiting: Record<string, unknown[]> = { a: forms('a', 'b'), b: forms('b') };
   const ground = {
-    waiting: (key: string) => waiting[key]!,
+    waiting: (key: string) => ({ list: waiting[key]! }),
     expected: () => 0,
     typeOf: () => 'list',
   };
@@ -147,10 +147,38 @@ test('nobody is looked at any more once the entry is full', () => {
     },
   });
   const all = Array.from({ length: 3 * limits.waitersPerEntryMax }, (_, order) => one(order));
-  const ground = { waiting: () => all, expected: () => 0, typeOf: () => 'list' };
+  const ground = { waiting: () => ({ list: all }), expected: () => 0, typeOf: () => 'list' };
   const choice = new WaiterChoice(ground as never, new Map([['a', 1_000_000]]));
   expect(choice.choose([]).length).toBe(limits.waitersPerEntryMax);
   expect(seen).toBeLessThanOrEqual(limits.waitersPerEntryMax + 1);
+});
+
+test('of thousands who wait for one key an entry looks at those alone whom it takes', () => {
+  let seen = 0;
+  const one = (order: number) => ({
+    request: request(`${order}`, 'BLPOP a 0'),
+    form: { type: 'list', keys: [Buffer.from('a')] },
+    order,
+    get withdrawn() {
+      seen++;
+      return false;
+    },
+  });
+  const all = Array.from({ length: 5_000 }, (_, order) => one(order));
+  const ground = { waiting: () => ({ list: all }), expected: () => 2, typeOf: () => undefined };
+  const choice = new WaiterChoice(ground as never, new Map([['a', 1]]));
+  expect(choice.choose([]).map(({ order }) => order)).toEqual([0, 1, 2]);
+  expect(seen).toBe(3);
+});
+
+test('and those whom it may serve are not behind thousands who wait for another type', () => {
+  for (let at = 0; at < limits.waitersPerEntryMax; at++) wait(`list ${at}`, 'BLPOP a 0');
+  wait('zset', 'BZPOPMIN a 0');
+  const index = append(waiters.draft([line('RENAME b a')]));
+  types.set('a', 'zset');
+  apply(index);
+  expect(waiters.isDue).toBe(true);
+  expect(ids(waiters.draft([])).split(' ')).toContain('zset');
 });
 
 test('and who is behind one whose destination holds another type, since that one takes nothing', () => {
