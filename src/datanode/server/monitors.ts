@@ -10,6 +10,7 @@ import { error, OK, type Reply } from '../resp/reply.ts';
 import { shownArgs } from './shown-args.ts';
 
 const MICROSECONDS = 1_000;
+const ENDS = new Set(['reset', 'quit']);
 
 export class Monitors {
   readonly #logger: Logger;
@@ -37,10 +38,10 @@ export class Monitors {
     this.#sessions.delete(session);
   }
 
-  /** Administration is not shown, as in Redis, nor QUIT; nor to a monitor the RESET that ends it. */
+  /** Administration is not shown, as in Redis, nor to a monitor the RESET or QUIT that ends it. */
   tell(session: Session, command: Command, args: readonly Buffer[], nowMs: number): void {
-    if (this.#sessions.size === 0 || isHidden(command)) return;
-    const ending = command.name === 'reset' ? session : undefined;
+    if (this.#sessions.size === 0 || command.flags.includes('admin')) return;
+    const ending = ENDS.has(command.name) ? session : undefined;
     const words = shownArgs(command.name, args).map(quoted);
     this.#tell(monitorLine(session, words, nowMs), ending);
   }
@@ -78,10 +79,6 @@ export function refusedToMonitor({ name, flags }: Command, session: Session): Re
   if (!session.monitors) return undefined;
   const isData = flags.includes('readonly') || flags.includes('write') || PUBLISHES.has(name);
   return isData ? KEYSPACE : undefined;
-}
-
-function isHidden({ name, flags }: Command): boolean {
-  return name === 'quit' || flags.includes('admin');
 }
 
 /** `seconds.microseconds [namespace client] "name" "argument" …` */

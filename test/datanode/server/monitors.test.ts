@@ -121,15 +121,28 @@ describe.runIf(hasRedis)('beside a stock redis-server', () => {
     expect(shown(texts[0]!)).toEqual(shown(texts[1]!));
     expect(texts[0]!.match(/-ERR Replica can't interact with the keyspace\r\n/g)).toHaveLength(14);
   });
-});
 
-test('QUIT is shown to nobody', async () => {
-  await monitor.ask('MONITOR', '+OK\r\n');
-  other.send('QUIT');
-  await other.until(() => other.closed);
-  monitor.send('QUIT');
-  await monitor.until(() => monitor.closed);
-  expect(monitor.text).toBe('+OK\r\n+OK\r\n');
+  test('QUIT is shown to others, and to nobody when a monitor quits', async () => {
+    const texts = await Promise.all([doors.gateway, redis.path].map(quitBeforeMonitors));
+    expect(texts[0]).toEqual([
+      ['+OK', '+"QUIT"', '+"quit"'],
+      ['+OK', '+"QUIT"', '+OK'],
+    ]);
+    expect(texts[0]).toEqual(texts[1]);
+  });
+
+  /** What two monitors are shown while a client quits, and then one of them. */
+  async function quitBeforeMonitors(place: number | string): Promise<string[][]> {
+    const [first, second, client] = await Promise.all([1, 2, 3].map(() => RawClient.open(place)));
+    for (const one of [first!, second!]) await one.ask('MONITOR', '+OK\r\n');
+    client!.send('QUIT');
+    for (const one of [first!, second!]) await one.until((text) => text.endsWith('"QUIT"\r\n'));
+    second!.send('quit');
+    await second!.until(() => second!.closed);
+    await first!.until((text) => text.endsWith('"quit"\r\n'));
+    first!.end();
+    return [shown(first!.text), shown(second!.text)];
+  }
 });
 
 test('what is inserted among replies keeps its place while others are taken', () => {
