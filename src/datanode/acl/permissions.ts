@@ -7,7 +7,7 @@ import { type Glob, matchesGlob, parseGlob } from '../commands/glob.ts';
 import { type KeyUse, keyUses } from '../commands/key-specs.ts';
 import type { Subscriber } from '../commands/pubsub-port.ts';
 import { sortReadsBy } from '../commands/sort.ts';
-import type { KeyPattern, Selector, User } from './user.ts';
+import { type KeyPattern, lowerCase, type Selector, type User } from './user.ts';
 
 /** The first thing in the request that the user may not; `object`: what the log shows of it. */
 export interface Denial {
@@ -58,7 +58,7 @@ function mayRun(
   if (rules.length === 0) return allCommands;
   const { name } = command;
   const container = name.split('|', 1)[0]!;
-  const first = args[1]?.toString('latin1').toLowerCase();
+  const first = args[1] && lowerCase(args[1].toString('latin1'));
   const names = new Set([name, container, `${container}|${first}`]);
   for (const category of categoriesOf(command)) names.add(`@${category}`);
   const last = rules.findLast(({ what }) => names.has(what));

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
+import { shownText } from '../commands/args.ts';
 import { aclCategories } from '../commands/command-docs.ts';
 import { commandTable } from '../commands/table.ts';
 import { absentCommands } from './absent-commands.ts';
@@ -107,8 +108,14 @@ export function changeUser(
 
 const SHOWN_CHARACTERS_MAX = 128;
 
-function shown(text: string): string {
-  return text.slice(0, SHOWN_CHARACTERS_MAX);
+/** Errors are text; what is no UTF-8 in it is shown as U+FFFD. */
+function shown(latin1: string): string {
+  return shownText(Buffer.from(latin1.slice(0, SHOWN_CHARACTERS_MAX), 'latin1'));
+}
+
+/** Of ASCII alone, as Redis compares: other bytes are no letters. */
+export function lowerCase(latin1: string): string {
+  return latin1.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 /** `(~a`, `+get)` are one rule: `(~a +get)`. */
@@ -223,9 +230,9 @@ function applySelectorRule(
 
 /** `~pattern`, `%R~pattern`, `%W~pattern`, `%RW~pattern` */
 function applyKeyPattern(selector: Selector, rule: string): Selector | string {
+  if (selector.keys === 'all') return PATTERN_AFTER_ALL;
   const parts = /^(?:~|%(RW?|WR?)~)([^ \0]*)$/i.exec(rule);
   if (parts === null) return SYNTAX;
-  if (selector.keys === 'all') return PATTERN_AFTER_ALL;
   const access = parts[1]?.toLowerCase() ?? 'rw';
   const pattern = parts[2]!;
   const read = access.includes('r');
@@ -243,15 +250,15 @@ function applyKeyPattern(selector: Selector, rule: string): Selector | string {
 }
 
 function applyChannel(selector: Selector, pattern: string): Selector | string {
-  if (/[ \0]/.test(pattern)) return SYNTAX;
   if (selector.channels === 'all') return CHANNEL_AFTER_ALL;
+  if (/[ \0]/.test(pattern)) return SYNTAX;
   const others = selector.channels.filter((known) => known !== pattern);
   return { ...selector, channels: [...others, pattern] };
 }
 
 function applyCommand(selector: Selector, rule: string, options: ParseOptions): Selector | string {
   const allow = rule.startsWith('+');
-  const what = rule.slice(1).toLowerCase();
+  const what = lowerCase(rule.slice(1));
   if (what === '' || /[ \0]/.test(what)) return SYNTAX;
   const problem = commandProblem(what, allow);
   if (problem !== undefined && !(options.unknownCommands && problem === UNKNOWN)) return problem;

@@ -70,7 +70,9 @@ function catRun(table: Table): Run {
 function dryRun(table: Table): Run {
   return (args, { acl }) => {
     const name = text(argument(args, 2));
-    if (!acl.hasUser(name)) return error(`ERR User '${name.slice(0, SHOWN_MAX)}' not found`);
+    if (!acl.hasUser(name)) {
+      return error(`ERR User '${argument(args, 2).toString('utf8', 0, SHOWN_MAX)}' not found`);
+    }
     const line = args.slice(3);
     const found = table().get(word(argument(line, 0)));
     const sub =

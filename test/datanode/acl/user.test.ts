@@ -60,6 +60,17 @@ test('rules are shown as Redis shows them, and passwords only as hashes', () => 
   );
 });
 
+test('first arguments are equal in any case of ASCII letters, and otherwise byte for byte', () => {
+  const alice = user('on', 'allkeys', '+select|Ab\xc3\xa9');
+  expect(describeUser(alice)).toMatch(/ \+select\|ab\xc3\xa9$/);
+  const select = (name: string) => {
+    const args = [Buffer.from('SELECT'), Buffer.from(name, 'latin1')];
+    return denialOf(alice, resolveCommand(args)!, args)?.reason;
+  };
+  expect(select('aB\xc3\xa9')).toBe(undefined);
+  expect(select('ab\xe3\xa9')).toBe('command');
+});
+
 test('what is wrong is told, and changes nothing', () => {
   const problem = (...rules: string[]) => changeUser(newUser('alice'), rules);
   expect(problem('on', 'foo')).toBe("ERR Error in ACL SETUSER modifier 'foo': Syntax error");
