@@ -38,8 +38,8 @@ function unknownType(arg: Buffer): string {
 }
 
 function clientId(arg: Buffer): number | undefined {
-  const text = arg.toString('latin1');
-  return /^[1-9]\d{0,18}$/.test(text) ? Number(text) : undefined;
+  const id = parseInteger(arg);
+  return id !== undefined && id > 0 ? Number(id) : undefined;
 }
 
 export interface KillFilter {
