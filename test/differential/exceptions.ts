@@ -222,6 +222,12 @@ export const exceptions: readonly Exception[] = [
     reason: 'a pattern is compiled, and an object is made of each of its bytes',
   },
   {
+    commands:
+      'all with the name of a key beyond 512 KiB, of a channel beyond 64, of a client beyond 1',
+    differs: 'refused, with an error that names both lengths',
+    reason: 'names are kept in memory beside what they name, and told to other nodes',
+  },
+  {
     commands: 'PUBLISH of a RESP3 client to a channel of its own',
     differs: 'the message comes behind the reply, and behind that of EXEC; in 7.0 before it',
     reason: 'as Redis does from 7.2 on',
