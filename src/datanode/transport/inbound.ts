@@ -14,7 +14,7 @@ import { decodeMessages } from './message-codec.ts';
 import { RequestServer } from './request-server.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamReceiver } from './streams.ts';
-import type { PostLink, TransportHandlers } from './transport.ts';
+import type { GroupMessage, PostLink, TransportHandlers } from './transport.ts';
 
 const REFUSALS_REMEMBERED = 1_000;
 
@@ -33,6 +33,8 @@ export interface InboundOptions {
   readonly knownIncarnation: (node: NodeId) => Incarnation | undefined;
   /** A peer has shaken hands: it is there. */
   readonly onSeen: (node: NodeId) => void;
+  /** Raft messages of a peer, before they are handed on. */
+  readonly onHeard: (from: NodeId, messages: readonly GroupMessage[]) => void;
 }
 
 export class Inbound {
@@ -107,15 +109,18 @@ export class Inbound {
   }
 
   #serve(link: Link, hello: Hello): LinkHandlers {
-    const { handlers, gate } = this.#options;
+    const { handlers, gate, onHeard } = this.#options;
     const from = hello.self.node;
     const requests = new RequestServer(link, from, handlers, this.#context.settings);
     const streams = new StreamReceiver(link, from, handlers, gate);
     const posts: PostLink = { pause: () => link.pause(posts), resume: () => link.resume(posts) };
     return {
       onFrame: (channel, body) => {
-        if (channel === channels.raft) handlers.onMessages(from, decodeMessages(body));
-        else if (channel === channels.request) requests.onFrame(body);
+        if (channel === channels.raft) {
+          const messages = decodeMessages(body);
+          onHeard(from, messages);
+          handlers.onMessages(from, messages);
+        } else if (channel === channels.request) requests.onFrame(body);
         else if (channel === channels.stream) streams.onFrame(body);
         else if (channel === channels.pubsub) handlers.pubsub?.onPost(from, body, posts);
         else throw badFrame(`channel ${channel} after the handshake`);

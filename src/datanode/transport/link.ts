@@ -37,6 +37,8 @@ export interface LinkHandlers {
    * our monotone clock.
    */
   onClock?(stampMs: number, roundTripMs: number, nowMs: number): void;
+  /** The other side has all that was written before `sentMs` of our monotone clock. */
+  onEcho?(sentMs: number): void;
   /** Once; nothing follows. */
   onClose(error: Error | undefined): void;
   /** The connection is no more: one that was refused lingers for a moment. */
@@ -282,6 +284,8 @@ export class Link {
     this.#echo = { theirMs, atMs: now };
     // so the other side knows our clock one round trip after the handshake
     if (isFirst && this.#established) this.#writeKeepalive();
-    if (echoMs >= 0) this.#handlers.onClock?.(wallMs, Math.max(0, now - echoMs - heldMs), now);
+    if (echoMs < 0) return;
+    this.#handlers.onClock?.(wallMs, Math.max(0, now - echoMs - heldMs), now);
+    this.#handlers.onEcho?.(echoMs);
   }
 }

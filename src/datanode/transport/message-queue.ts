@@ -4,7 +4,6 @@
  */
 import { must } from '../../common/assert.ts';
 import type { Clock } from '../../common/clock.ts';
-import type { GroupId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { runInSlices, type Steps } from '../../common/slices.ts';
 import { channels, type FrameWriter } from './frame.ts';
@@ -22,20 +21,29 @@ export const FRAME_TARGET_BYTES = 256 * 1024;
 const LARGE_BYTES = 2 * limits.raftMessageBytesMax;
 const SLICE_MS = 0.5;
 
+export interface QueueEvents {
+  onWritten(message: GroupMessage): void;
+  onDropped(message: GroupMessage): void;
+}
+
 export class MessageQueue {
   readonly #bytesMax: number;
   readonly #clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>;
+  readonly #events: QueueEvents | undefined;
   #messages: (GroupMessage & { readonly bytes: number })[] = [];
   #head = 0;
   #bytes = 0;
-  /** Of each group: how many large ones wait. */
-  readonly #large = new Map<GroupId, number>();
   /** The large message that is made into a frame: not among those that wait, nor in `bytes`. */
   #making: GroupMessage | undefined;
 
-  constructor(bytesMax: number, clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>) {
+  constructor(
+    bytesMax: number,
+    clock: Pick<Clock, 'monotonicMs' | 'endOfTurn'>,
+    events?: QueueEvents,
+  ) {
     this.#bytesMax = bytesMax;
     this.#clock = clock;
+    this.#events = events;
   }
 
   get bytes(): number {
@@ -49,19 +57,14 @@ export class MessageQueue {
   push({ group, message }: GroupMessage, bytes: number): void {
     this.#messages.push({ group, message, bytes });
     this.#bytes += bytes;
-    if (bytes >= LARGE_BYTES) this.#countLarge(group, 1);
-    while (this.#bytes > this.#bytesMax && this.length > 1) this.#shift();
-  }
-
-  /** A large message of the group has not been written yet. */
-  holdsLarge(group: GroupId): boolean {
-    return this.#making?.group === group || this.#large.has(group);
+    while (this.#bytes > this.#bytesMax && this.length > 1) {
+      this.#events?.onDropped(this.#shift());
+    }
   }
 
   /** Their link is gone. */
   clear(): void {
     this.#making = undefined;
-    this.#large.clear();
     this.#empty();
   }
 
@@ -77,8 +80,9 @@ export class MessageQueue {
   #encodeSome(w: FrameWriter): void {
     w.begin(channels.raft);
     do {
-      const { group, message } = this.#shift();
-      encodeMessage(w, group, message);
+      const next = this.#shift();
+      encodeMessage(w, next.group, next.message);
+      this.#events?.onWritten(next);
     } while (this.length > 0 && w.bodyLength < FRAME_TARGET_BYTES && !this.#isNextLarge());
     w.end();
   }
@@ -97,6 +101,7 @@ export class MessageQueue {
     if (frame === undefined) return;
     this.#making = undefined;
     link.writeWhole(frame);
+    this.#events?.onWritten(making);
   }
 
   /** Ends without a frame when the link of `making` goes meanwhile. */
@@ -112,19 +117,12 @@ export class MessageQueue {
   #shift(): GroupMessage {
     const next = must(this.#messages[this.#head++], 'a message waits');
     this.#bytes -= next.bytes;
-    if (next.bytes >= LARGE_BYTES) this.#countLarge(next.group, -1);
     if (this.#head === this.#messages.length) this.#empty();
     else if (this.#head >= 1_024 && this.#head * 2 >= this.#messages.length) {
       this.#messages = this.#messages.slice(this.#head);
       this.#head = 0;
     }
     return next;
-  }
-
-  #countLarge(group: GroupId, by: number): void {
-    const count = (this.#large.get(group) ?? 0) + by;
-    if (count > 0) this.#large.set(group, count);
-    else this.#large.delete(group);
   }
 
   #empty(): void {

@@ -12,12 +12,13 @@ import { badFrame, channels } from './frame.ts';
 import type { Link, LinkHandlers } from './link.ts';
 import { isBulk, messageBytes } from './message-codec.ts';
 import { FRAME_TARGET_BYTES, MessageQueue } from './message-queue.ts';
+import { OnTheWay } from './on-the-way.ts';
 import { PeerClock } from './peer-clock.ts';
 import { PostQueue } from './post-queue.ts';
 import { RequestClient } from './request-client.ts';
 import type { StreamGate } from './stream-gate.ts';
 import { StreamSender } from './streams.ts';
-import type { PeerAddress } from './transport.ts';
+import type { GroupMessage, PeerAddress } from './transport.ts';
 
 export interface PeerEvents {
   onReachable(node: NodeId, reachable: boolean, bootId?: string): void;
@@ -33,6 +34,7 @@ export class Peer {
   readonly #dialers: readonly Dialer[];
   readonly #small: MessageQueue;
   readonly #bulk: MessageQueue;
+  readonly #onTheWay = new OnTheWay();
   /** What is asked in few bytes leaves with the messages of the same turn. */
   readonly #smallRequests: RequestClient;
   readonly #bulkRequests: RequestClient;
@@ -56,7 +58,11 @@ export class Peer {
     this.#context = context;
     this.#events = events;
     this.#small = new MessageQueue(settings.queueBytesMax, clock);
-    this.#bulk = new MessageQueue(settings.queueBytesMax, clock);
+    this.#bulk = new MessageQueue(settings.queueBytesMax, clock, {
+      onWritten: ({ group, message }) =>
+        this.#onTheWay.written(group, message, clock.monotonicMs()),
+      onDropped: ({ group }) => this.#onTheWay.dropped(group),
+    });
     this.#smallRequests = new RequestClient(node, clock, settings);
     this.#bulkRequests = new RequestClient(node, clock, settings);
     this.#streams = new StreamSender(node, gate);
@@ -99,13 +105,21 @@ export class Peer {
       this.#context.logger.error('raft message too large to send', { peer: this.node, bytes });
       return;
     }
-    // one that came before the large one it follows would be refused, and that one be sent again
-    const follows = message.type === 'append' && this.#bulk.holdsLarge(group);
+    const append = message.type === 'append' ? message : undefined;
+    if (append !== undefined && this.#onTheWay.covers(group, append)) return;
+    const follows = append !== undefined && this.#onTheWay.has(group);
     const bulk = follows || isBulk(message, bytes);
     const link = bulk ? this.#bulkLink : this.#smallLink;
     if (link === undefined) return;
+    if (bulk && append !== undefined) this.#onTheWay.add(group, append);
     (bulk ? this.#bulk : this.#small).push({ group, message }, bytes);
     link.requestFlush();
+  }
+
+  /** What it has sent, as far as that tells what has arrived there. */
+  heard(messages: readonly GroupMessage[]): void {
+    if (this.#onTheWay.size === 0) return;
+    for (const { group, message } of messages) this.#onTheWay.heard(group, message);
   }
 
   request(
@@ -181,9 +195,11 @@ export class Peer {
         this.#streams.onFlush();
         return messagesWait || requestsWait || postsWait;
       },
+      onEcho: (sentMs) => this.#onTheWay.arrived(sentMs),
       onClose: () => {
         this.#bulkLink = undefined;
         this.#bulk.clear();
+        this.#onTheWay.clear();
         this.#bulkRequests.detach();
         this.#streams.detach();
         this.#events.onPostsClosed(this.node, this.#posts.clear());

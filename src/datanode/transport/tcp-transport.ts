@@ -40,6 +40,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     gate,
     knownIncarnation: (peer) => peers.get(peer)?.address.incarnation,
     onSeen: (peer) => peers.get(peer)?.wake(),
+    onHeard: (peer, messages) => peers.get(peer)?.heard(messages),
   });
   const listener = await network
     .listen(options.listen, (stream) => inbound.accept(stream))

@@ -13,6 +13,7 @@ import {
   messageBytes,
 } from '../../../src/datanode/transport/message-codec.ts';
 import { MessageQueue } from '../../../src/datanode/transport/message-queue.ts';
+import type { GroupMessage } from '../../../src/datanode/transport/transport.ts';
 import { everyMessage } from './messages.ts';
 import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
 
@@ -145,22 +146,25 @@ describe('a queue', () => {
     expect(turns).toBeLessThan(10);
   });
 
-  test('tells of which groups it holds a large message, until that is written', async () => {
+  test('tells of each message when it is written, or dropped at the bound', async () => {
     const kept = new KeptLink();
-    const link = kept as unknown as Link;
-    const queue = queueOf(append(1, 2 * MIB), append(2, 2 * MIB), append(3, 9));
-    queue.push({ group: 8, message: append(1, 9) }, 9);
-    const holds = () => [queue.holdsLarge(7), queue.holdsLarge(8)];
-    expect(holds()).toEqual([true, false]);
-    while (kept.indexes.length < 4) {
-      queue.encode(link);
-      if (kept.indexes.length < 2) expect(holds()).toEqual([true, false]);
+    const told: string[] = [];
+    const indexOf = ({ message }: GroupMessage) => (message.type === 'append' ? message.index : -1);
+    const queue = new MessageQueue(5 * MIB, systemClock, {
+      onWritten: (message) =>
+        told.push(`${indexOf(message)} of ${kept.indexes.length + 1} written`),
+      onDropped: (message) => told.push(`${indexOf(message)} dropped`),
+    });
+    queue.push({ group: 7, message: append(1, 9) }, 9);
+    queue.push({ group: 7, message: append(2, 3 * MIB) }, 3 * MIB);
+    queue.push({ group: 7, message: append(3, 2 * MIB) }, 2 * MIB);
+    queue.push({ group: 7, message: append(4, 9) }, 9);
+    expect(told).toEqual(['1 dropped', '2 dropped']);
+    while (told.length < 4) {
+      queue.encode(kept as unknown as Link);
       await nextTurn();
     }
-    expect(holds()).toEqual([false, false]);
-    queue.push({ group: 8, message: append(1, MIB) }, 4 * MIB);
-    queue.clear();
-    expect(holds()).toEqual([false, false]);
+    expect(told.slice(2)).toEqual(['3 of 2 written', '4 of 2 written']);
   });
 });
 

@@ -1,6 +1,7 @@
 /** What nearly everybody gets wrong once: retries, snapshots that chase compaction, full disks. */
 import { KvorumError } from '../../../src/common/errors.ts';
 import { keys, type LeaderRecord } from '../../../src/meta/schema.ts';
+import { textOf } from '../call.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import type { Sent } from './scene.ts';
 
@@ -88,6 +89,27 @@ export const others: readonly Scenario[] = [
         }
       }
       await scene.whole();
+    },
+  ),
+
+  scenario(
+    'others: large entries are sent again and again over a slow link',
+    { bytesPerMs: 100 },
+    async (scene) => {
+      await scene.whole();
+      const leader = scene.leader();
+      // each takes a link two seconds; many heartbeats and small entries pass it meanwhile
+      const large = 'x'.repeat(200_000);
+      const began = scene.cluster.clock.monotonicMs();
+      for (let round = 0; round < 3; round++) {
+        const sent = scene.client(leader, 30_000).send('SET', 'large', `${large}${round}`);
+        await scene.pass(2_020);
+        const small = scene.send(leader, 'SET', 'small', String(round));
+        await scene.until('both are written', () => sent.over && small.over, 30_000);
+        scene.expect(textOf(await sent.reply) === 'OK', 'the large one is written');
+      }
+      const tookMs = scene.cluster.clock.monotonicMs() - began;
+      scene.expect(tookMs < 16_000, `three entries of two seconds took ${tookMs} ms`);
     },
   ),
 
