@@ -76,6 +76,33 @@ test('not while the change before is under way', () => {
   expect(repairs({ ...underWay, served: 2, voters: [1, 2, 4] })).toEqual(['2 n2 i']);
 });
 
+test('nor of one that was to come, while the members are changing', () => {
+  const replicas = [on(1, 'n1'), on(2, 'n2'), on(4, 'n3', 'j')];
+  const alive = { n1: 'i', n2: 'i', n3: 'k' };
+  const underWay = { replicas, alive, epoch: 2, served: 2, learners: [4] };
+  expect(repairs(underWay)).toEqual(['4 n3 k']);
+  expect(repairs({ ...underWay, joint: true })).toEqual([]);
+});
+
+test('half of the members are too few to decide without the lost one', () => {
+  const two = [on(1, 'n1'), on(2, 'n2')];
+  expect(repairs({ replicas: two, voters: [1, 2], damaged: [2] })).toEqual([]);
+  const four = [...birth, on(4, 'n4')];
+  const alive = { n1: 'i', n2: 'i', n3: 'i', n4: 'i' };
+  const all = { replicas: four, voters: [1, 2, 3, 4], alive, damaged: [2] };
+  expect(repairs(all)).toEqual(['2 n2 i']);
+  expect(repairs({ ...all, damaged: [2, 3] })).toEqual([]);
+});
+
+test('the change before is done only when the group serves its epoch', () => {
+  // all that are wanted are members, and a fourth has to go
+  const move = { from: on(4, 'n4'), why: 'balance', sinceMs: 1 };
+  const alive = { n1: 'i', n2: 'i', n3: 'i', n4: 'i' };
+  const leaving = { move, alive, epoch: 3, voters: [1, 2, 3, 4], damaged: [2] };
+  expect(repairs({ ...leaving, served: 2 })).toEqual([]);
+  expect(repairs({ ...leaving, served: 3 })).toEqual(['2 n2 i']);
+});
+
 test('a lost one is replaced while another only has to go, and waits for it', () => {
   const replicas = [on(1, 'n1'), on(2, 'n2')];
   const move = { from: on(3, 'n3'), why: 'the namespace wants 2 replicas', sinceMs: 1 };
@@ -126,5 +153,8 @@ test('a few at a time on each node, those with the fewest living members first',
   expect(begun(3)).toEqual([2, 4, 0]);
   // one is under way
   const [, ...rest] = five.slice(0, 3);
+  // of one whose node has lost it again nothing is under way: it is begun anew
+  const lostAgain = group(5, 3, [on(9, 'n1', 'i'), ...rest]);
+  expect(begun(3, [...view.partitions, lostAgain])).toEqual([2, 4, 5]);
   expect(begun(3, [...view.partitions, group(5, 3, [on(9, 'n1', 'j'), ...rest])])).toEqual([2, 4]);
 });
