@@ -1,8 +1,8 @@
 /** A real cluster for tests: `kvorum start` on free ports in a directory of its own. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { isAlive } from '../../src/cli/run-file.ts';
@@ -13,6 +13,10 @@ import { noteCommandStats } from '../sent-commands.ts';
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
 export const kvorum = join(root, 'dist', 'cli', 'kvorum.js');
 const execFileAsync = promisify(execFile);
+/** How directories begin that are made for one cluster, and go with it. */
+const TEMPORARY = 'kvorum-test-';
+/** Of each process, in an account of a cluster. */
+const SAID_LINES = 15;
 
 export interface ClusterOptions {
   readonly nodes?: number;
@@ -113,13 +117,34 @@ export class TestCluster {
     const config = join(this.data, configFile);
     // as `kvorum start` does it: what the process before told of itself is over
     rmSync(join(this.data, 'run', `${name}.json`), { force: true });
+    const log = openSync(this.#logOf(name), 'a');
     // it ends with its standard input, so also when these tests are killed
     const child = spawn(process.execPath, [kvorum, role, '--config', config, '--life-line'], {
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: ['pipe', log, log],
     });
-    child.stdin.on('error', () => {});
+    closeSync(log);
+    child.stdin?.on('error', () => {});
     this.#byHand.push(child);
     return child;
+  }
+
+  #logOf(name: string): string {
+    return join(this.data, 'run', `${name}.log`);
+  }
+
+  /** For who looks why a test failed: what the processes say of themselves, and said last. */
+  async account(...names: readonly string[]): Promise<string> {
+    const status = await this.status().then(
+      (report) => JSON.stringify(report),
+      (failure: unknown) => String(failure),
+    );
+    const logs = names.filter((name) => existsSync(this.#logOf(name)));
+    const said = logs.map((name) => {
+      const lines = readFileSync(this.#logOf(name), 'utf8').trimEnd().split('\n');
+      return `${name} started by hand said last:\n${lines.slice(-SAID_LINES).join('\n')}`;
+    });
+    const last = this.output.trimEnd().split('\n').slice(-SAID_LINES).join('\n');
+    return [`status: ${status}`, ...said, `start said last:\n${last}`].join('\n');
   }
 
   /** Stops as Ctrl-C does, and kills what was started by hand; resolves when all have ended. */
@@ -147,6 +172,8 @@ export class TestCluster {
   async destroy(): Promise<void> {
     await this.stop();
     rmSync(this.data, { recursive: true, force: true });
+    const around = dirname(this.data);
+    if (basename(around).startsWith(TEMPORARY)) rmSync(around, { recursive: true, force: true });
   }
 }
 
@@ -166,7 +193,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<TestCl
 
 export async function planCluster(options: ClusterOptions = {}): Promise<TestCluster> {
   const nodes = options.nodes ?? 3;
-  const data = options.data ?? join(mkdtempSync(join(tmpdir(), 'kvorum-test-')), 'data');
+  const data = options.data ?? join(mkdtempSync(join(tmpdir(), TEMPORARY)), 'data');
   const ports = options.ports ?? (await freePorts(nodes));
   const flags = [
     ...['--data', data, '--nodes', String(nodes), '--partitions', String(options.partitions ?? 4)],

@@ -62,7 +62,7 @@ test(
     const away = new Set<string>();
     for (let round = 0; round < scale.randomKills; round++) {
       const wanted = random.below(5) === 0 ? 0 : random.below(WRITES_BETWEEN);
-      if (wanted > 0) await moreWrites(load, wanted);
+      if (wanted > 0) await moreWrites(running, load, wanted);
       await pause(random.below(2_000));
       const victims = [NODES[random.below(NODES.length)]!];
       if (random.below(4) === 0) victims.push(NODES[random.below(NODES.length)]!);
@@ -104,10 +104,14 @@ test(
   300_000 + scale.randomKills * 10_000,
 );
 
-async function moreWrites(load: Load, count: number): Promise<void> {
+async function moreWrites(running: TestCluster, load: Load, count: number): Promise<void> {
   const written = () => load.acknowledged.reduce((sum, writes) => sum + writes, 0);
   const before = written();
-  await eventually(60_000, 'writes go on', () => written() - before >= count);
+  await eventually(60_000, 'writes go on', () => written() - before >= count).catch(
+    async (failure: Error) => {
+      throw new Error(`${failure.message}\n${await running.account(...NODES, 'placedriver1')}`);
+    },
+  );
 }
 
 /** Replicas that did not come back to their group's commit index. */
