@@ -17,11 +17,10 @@ import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import { WalkTime } from './walk-time.ts';
 
 /** From so many arguments on they count by themselves in what a request holds. */
 const MANY_ARGUMENTS = 64;
-/** Requests of a pipeline that are taken between two looks at the clock. */
-const LOOKED_REQUESTS = 16;
 /** Of replies not taken that a client may have and get another made, when there is little memory: less is
  * taken by the system at once, and nobody tells when. */
 const TIGHT_BYTES = limits.connectionOutputPauseBytes / 16;
@@ -71,10 +70,8 @@ export class ClientStream {
   #resting = false;
   /** Handed over before anything else is. */
   #late: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
-  /** Spent on what came since it last rested, but for what is being walked. */
-  #spentMs = 0;
-  #walkingSinceMs = 0;
-  #taken = 0;
+  /** Spent on what came since it last rested. */
+  readonly #time: WalkTime;
   /** Ends once all that came is answered; until then requests are taken. */
   #ending = false;
   /** Nothing more is read; the stream ends with the last reply. */
@@ -85,6 +82,7 @@ export class ClientStream {
     this.#stream = stream;
     this.#world = world;
     this.#owner = owner;
+    this.#time = new WalkTime(world.clock);
     this.output = new Output(stream, this.#replies, world);
     this.#held = new HeldByClient(stream, world, this.output);
     this.#parser = createRequestParser({
@@ -221,12 +219,11 @@ export class ClientStream {
 
   /** Requests are taken from what has come, and now `chunk`. */
   #walk(chunk?: Buffer): void {
-    const { clock } = this.#world;
-    this.#walkingSinceMs = clock.monotonicMs();
+    this.#time.begin();
     if (chunk === undefined) this.#parser.resume();
     else this.#parser.feed(chunk);
-    this.#spentMs += clock.monotonicMs() - this.#walkingSinceMs;
-    if (this.#spentMs >= limits.turnMs) this.#rest();
+    this.#time.end();
+    if (this.#time.isUsedUp) this.#rest();
   }
 
   #onRequest(args: CommandLine, bytes: number): void {
@@ -235,19 +232,13 @@ export class ClientStream {
     if (args.length <= limits.argumentsAtOnceMax) {
       this.#owner.onRequest(args, slot);
       if (this.#isFull()) this.#regulate();
-      if (++this.#taken % LOOKED_REQUESTS === 0) this.#restIfLate();
-      return;
+      this.#time.noteTaken();
+      // a chunk may hold a thousand small requests, which take 10 ms: the others of it wait a turn
+      if (!this.#time.isUsedUp || this.#resting) return;
+    } else {
+      // to look at thousands of arguments is a turn's work, as it was to read them
+      this.#late = { args, slot };
     }
-    // to look at thousands of arguments is a turn's work, as it was to read them
-    this.#late = { args, slot };
-    this.#parser.pause();
-    this.#rest();
-  }
-
-  /** A chunk may hold a thousand small requests, which take 10 ms: the others of it wait a turn. */
-  #restIfLate(): void {
-    const spentMs = this.#spentMs + this.#world.clock.monotonicMs() - this.#walkingSinceMs;
-    if (spentMs < limits.turnMs || this.#resting) return;
     this.#parser.pause();
     this.#rest();
   }
@@ -271,7 +262,7 @@ export class ClientStream {
     this.#stream.pause();
     this.#world.clock.endOfTurn(() => {
       this.#resting = false;
-      this.#spentMs = 0;
+      this.#time.rested();
       if (this.#closed) return;
       this.#goOn();
       this.#noteHeld();
