@@ -7,7 +7,6 @@ import { eachSlice, pickOne } from '../encoding/member-walk.ts';
 import {
   addMember,
   decodeMember,
-  dropMember,
   encodingOfMembers,
   encodingOfSet,
   expectMembers,
@@ -19,6 +18,7 @@ import {
   reopenSet,
   saveSet,
 } from '../encoding/set.ts';
+import { removePicked } from '../encoding/set-removal.ts';
 import { eachItem, type Slices } from '../encoding/slices.ts';
 import type { View, WriteView } from '../encoding/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
@@ -216,13 +216,10 @@ function* popCount(
     tellChange(view, 'set', 'spop', { found: found.found, size: 0 });
     return reply;
   }
-  const set = reopenSet(found);
-  yield* eachItem(popped, ([key]) => {
-    dropMember(view, set, key);
-  });
+  const set = yield* removePicked(view, found, popped);
   // Redis moves the few that remain into a new set, whose encoding may be another
   if (remaining * POP_MOVES_REMAINING <= count && encodingOfSet(found) === 'hashtable') {
-    set.encoding = encodingOfMembers(yield* remainingMembers(found));
+    set.encoding = encodingOfMembers(yield* remainingMembers(set.collection));
   }
   saveSet(view, set);
   view.notify?.('set', 'spop', found.found.key);

@@ -14,7 +14,7 @@ import {
   readCollection,
   saveCollection,
 } from './collection.ts';
-import { decodeMember, elementRange, encodeMemberKey } from './element-key.ts';
+import { decodeMember, elementRange, encodeMemberKey, movedElementKey } from './element-key.ts';
 import type { Found } from './keyspace.ts';
 import type { Members } from './member-walk.ts';
 import { corruptRecord } from './record.ts';
@@ -124,6 +124,12 @@ export function removeMember(view: WriteView, { collection }: OpenSet, member: B
 export function dropMember(view: WriteView, { collection }: OpenSet, key: Buffer): void {
   view.del(key);
   collection.size--;
+}
+
+/** Adds the member under `key`, an engine key of another set, which is not there. */
+export function adoptMember(view: WriteView, { collection }: OpenSet, key: Buffer): void {
+  view.put(movedElementKey(key, collection.place), FLAGS);
+  collection.size++;
 }
 
 /** At most once per opening; writes nothing where nothing changed. */
