@@ -13,6 +13,7 @@ import {
   movedElementKey,
 } from './element-key.ts';
 import { decodeCollection, encodeCollection, type Header } from './header.ts';
+import { keptValue } from './kept-value.ts';
 import { keyAfter } from './key.ts';
 import { type Found, findKey, giveUpKey, removeKey, storeKey } from './keyspace.ts';
 import { GLANCE, isGlanceDue, type Slices } from './slices.ts';
@@ -37,7 +38,6 @@ export interface OpenCollection extends Collection {
 }
 
 const NOTHING = Buffer.alloc(0);
-const POOLED_BYTES_MAX = 256;
 
 /** The live collection under `key`; undefined when absent, `wrong-type` when it is something else. */
 export function readCollection(
@@ -124,14 +124,6 @@ export function collectionOf(found: Found, live: Header, type: CollectionType): 
   return { found, type, place: { slot: slotOfKey(found.key), version }, size, extra };
 }
 
-/**
- * A small value, kept in Node's pool: a million views of what the engine gave, each a piece of memory
- * of its own, hold up the garbage collector.
- */
-function kept(value: Buffer): Buffer {
-  return value.length <= POOLED_BYTES_MAX ? Buffer.from(value) : value;
-}
-
 function* copyElements(
   view: WriteView,
   type: CollectionType,
@@ -144,7 +136,7 @@ function* copyElements(
     for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
       for (const [key, value] of pairs) {
         if (isGlanceDue(++met)) yield GLANCE;
-        view.put(movedElementKey(key, to), kept(value));
+        view.put(movedElementKey(key, to), keptValue(value));
       }
       range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
     }

@@ -5,6 +5,7 @@
 import { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
 import { type KeyRange, type KeyValue, limited } from '../engine/engine.ts';
+import { keptValue } from './kept-value.ts';
 import { keyAfter } from './key.ts';
 import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from './slices.ts';
 import { sortStepwise } from './stepwise-sort.ts';
@@ -109,6 +110,14 @@ export function* pickDistinct(
   return picked.length === count ? picked : yield* sample(members, count, random);
 }
 
+/**
+ * An element that a walk keeps. What the engine gave are two pieces of memory of their own, with all that
+ * V8 and the C library need for each: a million of those take more than a gigabyte.
+ */
+function keptPair([key, value]: KeyValue): KeyValue {
+  return [keptValue(key), keptValue(value)];
+}
+
 /** `count` elements at random, each drawn from all of them; fewer only where there is none. */
 export function* pickWithRepeats(
   members: Members,
@@ -177,7 +186,7 @@ export function isCheaperWhole({ size }: Members, count: number): boolean {
 function* readAll({ range, isLive }: Members): Slices<SteadyList<KeyValue>> {
   const live = new SteadyList<KeyValue>();
   yield* eachSlice(range, (pairs) => {
-    for (const pair of pairs) if (isLive(pair)) live.push(pair);
+    for (const pair of pairs) if (isLive(pair)) live.push(keptPair(pair));
   });
   return live;
 }
@@ -193,7 +202,7 @@ function* sample(
   yield* eachSlice(range, (pairs) => {
     for (const pair of pairs) {
       if (!isLive(pair)) continue;
-      if (random() * left < count - chosen.length) chosen.push(pair);
+      if (random() * left < count - chosen.length) chosen.push(keptPair(pair));
       left--;
     }
     return chosen.length === count;

@@ -151,3 +151,20 @@ test('each of several is as likely as the others', () => {
   expect(Math.min(...counts.values())).toBeGreaterThan(850);
   expect(Math.max(...counts.values())).toBeLessThan(1_150);
 });
+
+test.each([
+  ['all', 2_000],
+  ['a large part', 1_500],
+])('elements that a walk keeps are no pieces of memory of their own: %s', (_name, count) => {
+  const alone = (bytes: Buffer) => {
+    const copy = Buffer.allocUnsafeSlow(bytes.length);
+    copy.set(bytes);
+    return copy;
+  };
+  const given = elements(2_000).map(([key, value]): KeyValue => [alone(key), alone(value)]);
+  const members: Members = { range, size: given.length, isLive: () => true };
+  const { result } = run(given, pickDistinct(members, count, seededRandom('s').float));
+  expect(result.length).toBe(count);
+  const memories = new Set([...result].flat().map(({ buffer }) => buffer));
+  expect(memories.size).toBeLessThan(count / 5);
+});
