@@ -31,6 +31,8 @@ export interface InboundOptions {
   readonly gate: StreamGate;
   /** The incarnation of a peer, undefined for a node that is none. */
   readonly knownIncarnation: (node: NodeId) => Incarnation | undefined;
+  /** The boot of the process that a link of ours to the peer's address goes to, while there is one. */
+  readonly runningAs: (node: NodeId) => string | undefined;
   /** A peer has shaken hands: it is there. */
   readonly onSeen: (node: NodeId) => void;
   /** Raft messages of a peer, before they are handed on. */
@@ -89,6 +91,7 @@ export class Inbound {
     const before = this.#accepted.get(key);
     const refusal =
       refusalOf(hello, this.#context.self, this.#options.knownIncarnation(hello.self.node)) ??
+      this.#twinRefusal(hello) ??
       (before?.bootId === hello.self.bootId && before.dial >= hello.dial
         ? 'a newer connection is there'
         : undefined);
@@ -106,6 +109,20 @@ export class Inbound {
     link.write((w) => encodeWelcome(w, this.#context.self));
     link.establish(this.#serve(link, hello));
     this.#options.onSeen(node);
+  }
+
+  /**
+   * While the process at a peer's address lives, another that says to be the peer runs on a copy of
+   * its data directory: both would take the link from each other, and the groups lose their leaders
+   * each time. What is left of a process that is gone ends within the bound of silence.
+   */
+  #twinRefusal({ self: { node, bootId } }: Hello): string | undefined {
+    const running = this.#options.runningAs(node);
+    if (running === undefined || running === bootId) return undefined;
+    return (
+      `${node} runs as another process, at the address that ${this.#context.self.node} knows: two ` +
+      'processes on copies of one data directory; stop the one that is not the node, and remove its copy'
+    );
   }
 
   #serve(link: Link, hello: Hello): LinkHandlers {

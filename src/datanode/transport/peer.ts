@@ -43,6 +43,8 @@ export class Peer {
   /** Outlives connections: a new one may begin with a round trip that is long. */
   readonly #clock = new PeerClock();
   #smallLink: Link | undefined;
+  /** Of the process that this link goes to. */
+  #bootId: string | undefined;
   #bulkLink: Link | undefined;
 
   constructor(
@@ -70,7 +72,10 @@ export class Peer {
     this.#dialers = [
       new Dialer(context, node, address, 'small', {
         onUp: (link) => this.#smallUp(link),
-        onEstablished: (peer) => this.#events.onReachable(node, true, peer.bootId),
+        onEstablished: (peer) => {
+          this.#bootId = peer.bootId;
+          this.#events.onReachable(node, true, peer.bootId);
+        },
       }),
       new Dialer(context, node, address, 'bulk', {
         onUp: (link) => this.#bulkUp(link),
@@ -81,6 +86,11 @@ export class Peer {
 
   get reachable(): boolean {
     return this.#smallLink !== undefined;
+  }
+
+  /** The boot of the process that runs at the peer's address, while a link to it stands. */
+  get bootId(): string | undefined {
+    return this.#bootId;
   }
 
   get wallMs(): number | undefined {
@@ -171,6 +181,7 @@ export class Peer {
       onClock: (...reading) => this.#clock.observe(...reading),
       onClose: () => {
         this.#smallLink = undefined;
+        this.#bootId = undefined;
         this.#small.clear();
         this.#smallRequests.detach();
         this.#events.onReachable(this.node, false);

@@ -39,6 +39,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     handlers,
     gate,
     knownIncarnation: (peer) => peers.get(peer)?.address.incarnation,
+    runningAs: (peer) => peers.get(peer)?.bootId,
     onSeen: (peer) => peers.get(peer)?.wake(),
     onHeard: (peer, messages) => peers.get(peer)?.heard(messages),
   });

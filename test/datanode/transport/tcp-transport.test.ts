@@ -99,10 +99,37 @@ describe('messages', () => {
   });
 });
 
-test('two processes that are one node, and take its links from each other, log that once', async () => {
+test('of two processes that are one node the one at its address keeps its links', async () => {
+  const a = await start('a');
+  const node = await start('b', { bootId: 'one' });
+  introduce(a, node);
+  await eventually('both connect', () => allReachable(a, node));
+  const twin = await start('b', { bootId: 'two' });
+  twin.transport.setPeers(new Map([['a', a.address]]));
+  const why = () => twin.warnings.map(({ fields }) => `${fields['kind']}: ${fields['reason']}`);
+  await eventually('the other is refused', () => why().length >= 2);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const text = 'refused: b runs as another process, at the address that a knows: two processes on ';
+  expect(why().map((reason) => reason.replace(text, '…')).sort()).toEqual(
+    ['bulk', 'small'].map(
+      (kind) =>
+        `${kind}: …copies of one data directory; stop the one that is not the node, and remove its copy`,
+    ),
+  );
+  expect(twin.events).toEqual([]);
+  expect(node.events).toEqual(['a up']);
+  expect(a.events).toEqual(['b up']);
+  // once the node is gone whoever comes in its name is let in
+  await node.transport.close();
+  await eventually('the other is taken for it', () => twin.transport.isReachable('a'));
+});
+
+test('two processes that take their node’s links from each other log that once', async () => {
   const a = await start('a');
   const twins = [await start('b', { bootId: 'one' }), await start('b', { bootId: 'two' })];
-  a.transport.setPeers(new Map([['b', twins[0]!.address]]));
+  const gone = await start('b');
+  await gone.transport.close();
+  a.transport.setPeers(new Map([['b', gone.address]])); // so a cannot tell which is the node
   for (const twin of twins) twin.transport.setPeers(new Map([['a', a.address]]));
   const ups = () => twins[0]!.events.filter((event) => event === 'a up').length;
   await eventually('they come and go', () => ups() >= 10);
