@@ -73,7 +73,8 @@ export class Lineage {
 export function replacedText(where: string, why: string): string {
   return (
     `metadata store at ${where} is not the one this process has known: ${why}; it was wiped, ` +
-    'restored from an older copy, or is another store. Nothing is taken from it or written to it; ' +
+    'restored from an older copy, or is another store (or this process was given the data directory ' +
+    'of another cluster, and needs its own). Nothing is taken from it or written to it; ' +
     'the last known table stays in force. Bring the right store back; or, if an older copy of it ' +
     'must do, restart every placedriver and datanode once it is in place'
   );

@@ -368,7 +368,9 @@ export function metaSuite(open: () => Promise<MetaUnderTest>): void {
     bound.bind(record.clusterId);
     const refusal = {
       code: 'STORE_REPLACED',
-      message: expect.stringMatching(/wiped.*Bring the right store back/),
+      message: expect.stringMatching(
+        /wiped.*the data directory of another cluster.*Bring the right store back/,
+      ),
     };
     const seen = watched(bound, root);
     await store.put(`${root}a`, '1');
