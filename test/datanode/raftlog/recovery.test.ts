@@ -26,6 +26,8 @@ class History {
   /** Digest of the model after each part appended in this life; the first is how it began. */
   digests: string[] = [];
   durable = 0;
+  /** The newest batch that any life has called durable: no crash takes it, so no opening is refused for it. */
+  knownSeq = 0;
   failure: KvorumError | undefined;
 
   constructor(seed: number) {
@@ -45,6 +47,7 @@ class History {
       clock: this.clock,
       logger: silentLogger,
       segmentBytes: 16 * 1024,
+      knownSeq: this.knownSeq,
       cacheBytes: this.random.below(2) * 2_000,
       onFailure: (error) => {
         expect(this.failure, 'onFailure is told once').toBeUndefined();
@@ -64,6 +67,7 @@ class History {
         clock: this.clock,
         logger: silentLogger,
         segmentBytes: 16 * 1024,
+        knownSeq: this.knownSeq,
         onFailure: () => {},
       });
       opening.catch(() => {});
@@ -139,6 +143,7 @@ async function live(history: History, log: RaftLog): Promise<'closed' | 'crashed
   counters.segments = Math.max(counters.segments, log.stats().segments);
   if (history.failure !== undefined || random.below(4) > 0) {
     await history.clock.steps(random.below(12));
+    history.knownSeq = Math.max(history.knownSeq, log.durableSeq);
     history.crash(random.below(3) > 0 ? 'os' : 'process');
     return 'crashed';
   }
@@ -150,6 +155,7 @@ async function live(history: History, log: RaftLog): Promise<'closed' | 'crashed
   if (history.failure === undefined) {
     expect(history.durable).toBe(history.digests.length - 1);
   }
+  history.knownSeq = Math.max(history.knownSeq, log.durableSeq);
   history.disk.forgetFaults(); // a fault of this life must not meet the next one's opening
   if (random.below(2) === 0) history.crash('os');
   return 'closed';
