@@ -14,6 +14,10 @@ const remedies: readonly (readonly [RegExp, string])[] = [
     'raise the limit of open files (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of docker)',
   ],
   [
+    /permission denied|not permitted/i,
+    'let the user that runs this process read and write it, and all beside it',
+  ],
+  [
     /read-only file system/i,
     'let its file system be written again (after an error of the disk Linux mounts it read-only: its ' +
       'log tells)',

@@ -11,6 +11,8 @@ test.each([
   ['EFBIG: file too large, write', 'ulimit -f'],
   ['EDQUOT: disk quota exceeded, write', 'quota of its user'],
   ['EMFILE: too many open files, open', 'ulimit -n'],
+  ['EACCES: permission denied, open', 'let the user that runs this process read and write it'],
+  ['EPERM: operation not permitted, open', 'let the user that runs this process read and write it'],
   ['EROFS: read-only file system, open', 'let its file system be written again'],
 ])('%s', (text, remedy) => {
   expect(diskRemedy(new Error(text))).toContain(remedy);
