@@ -105,6 +105,19 @@ test('answers of the leader that do not arrive prove nothing', async () => {
   expect(asked()).toBeGreaterThan(0);
 });
 
+test('reads that wait for a leader are sent elsewhere by the replica that becomes it', async () => {
+  await begin();
+  const leader = await trio.leader();
+  const followers = [1, 2, 3]
+    .filter((one) => one !== leader.id)
+    .map((one) => trio.hosts.get(`n${one}`)!.local('default', 0)!);
+  isolate(leader);
+  const answers = new Map(followers.map((one) => [one, read(one, 'GET k', 0)]));
+  await eventually(30_000, 'one of them leads', () => followers.some((one) => one.isLeader));
+  const next = followers.find((one) => one.isLeader)!;
+  expect(await answers.get(next)).toBe('NOT_LEADER');
+});
+
 test('an answer that was long on its way proves nothing newer than what it answers', async () => {
   const follower = await begin({ electionTicks: 500 });
   const host = trio.hosts.get(`n${follower.id}`)!;
