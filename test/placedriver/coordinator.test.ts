@@ -242,6 +242,33 @@ describe('a placedriver', () => {
     ]);
   });
 
+  test('the same when its watch was told of it by a list only', async () => {
+    const { coordinator } = start('pd1');
+    await expect.poll(() => coordinator.operator).toBeDefined();
+    const { items } = await store.range(keys.election);
+    meta.available = false;
+    meta.commit(
+      [],
+      items.map(({ key }) => ({ type: 'delete', key })),
+    );
+    meta.available = true;
+    await expect
+      .poll(async () => (await store.range(keys.election)).items, { timeout: 10_000 })
+      .toHaveLength(1);
+    await expect.poll(() => coordinator.isMaster).toBe(true);
+  });
+
+  test('the cluster keeps its id, whoever is master', async () => {
+    const first = start('pd1');
+    await expect.poll(() => first.coordinator.operator).toBeDefined();
+    const cluster = await store.get(keys.cluster);
+    await first.coordinator.stop();
+    const second = start('pd2');
+    await expect.poll(() => second.coordinator.operator).toBeDefined();
+    expect(cluster).toBeDefined();
+    expect(await store.get(keys.cluster)).toEqual(cluster);
+  });
+
   test('gives way between its chores', async () => {
     const endOfTurn = vi.spyOn(systemClock, 'endOfTurn');
     start('pd1');

@@ -6,6 +6,8 @@ import { MemoryMeta } from '../../../src/meta/memory.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
 import type { MetaStore } from '../../../src/meta/store.ts';
 import { PlacedriverCoordinator } from '../../../src/placedriver/coordinator.ts';
+import { placedriverRequests } from '../../../src/placedriver/operator/placedrivers.ts';
+import { becomeMaster, hooked } from '../master.ts';
 
 let meta: MemoryMeta;
 let store: MetaStore;
@@ -87,6 +89,18 @@ test('the last one that may be master is not banned, whoever asks at the same ti
   expect((await store.range(keys.banned)).items).toHaveLength(1);
   const refusal = both.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
   expect(['CONFLICT', 'LEASE_LOST']).toContain(refusal.reason.code);
+});
+
+test('nor when the other one goes while that is asked', async () => {
+  const { term } = await becomeMaster(meta, systemClock);
+  const range: MetaStore['range'] = async (prefix) => {
+    const found = await term.store.range(prefix);
+    if (prefix === keys.placedrivers) await store.delete(keys.placedriver('pd2'));
+    return found;
+  };
+  const asked = placedriverRequests({ ...term, store: hooked(term.store, { range }) });
+  await expect(asked.banPlacedriver('pd1', true)).rejects.toMatchObject({ code: 'CONFLICT' });
+  expect((await store.range(keys.banned)).items).toEqual([]);
 });
 
 test('says whom it does not know', async () => {
