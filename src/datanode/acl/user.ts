@@ -259,9 +259,10 @@ function applyChannel(selector: Selector, pattern: string): Selector | string {
 function applyCommand(selector: Selector, rule: string, options: ParseOptions): Selector | string {
   const allow = rule.startsWith('+');
   const what = lowerCase(rule.slice(1));
-  if (what === '' || /[ \0]/.test(what)) return SYNTAX;
   const problem = commandProblem(what, allow);
   if (problem !== undefined && !(options.unknownCommands && problem === UNKNOWN)) return problem;
+  // a first argument may be anything there; here rules are stored with spaces between them
+  if (/[ \0]/.test(what)) return SYNTAX;
   const rules = selector.rules.filter(
     (known) => known.what !== what && !known.what.startsWith(`${what}|`),
   );
@@ -273,7 +274,8 @@ function commandProblem(what: string, allow: boolean): string | undefined {
   if (what.startsWith('@')) return aclCategories.includes(what.slice(1)) ? undefined : UNKNOWN;
   const [name = '', second, third] = what.split('|');
   const command = commandTable.get(name);
-  if (command === undefined || second === '') return UNKNOWN;
+  if (command === undefined) return UNKNOWN;
+  if (second === '') return allow && third === undefined ? SYNTAX : UNKNOWN;
   if (second === undefined) return undefined;
   if (command.subcommands === undefined) {
     return third === undefined && allow ? undefined : UNKNOWN;
@@ -281,7 +283,8 @@ function commandProblem(what: string, allow: boolean): string | undefined {
   const isKnown = command.subcommands.some((row) => row.name === `${name}|${second}`);
   // in Redis it has no subcommands: its first arguments are allowed, whatever they are
   if (!isKnown) return name === 'debug' && allow && third === undefined ? undefined : UNKNOWN;
-  return third === undefined ? undefined : NO_FIRST_ARGUMENT;
+  if (third === undefined) return undefined;
+  return allow ? NO_FIRST_ARGUMENT : UNKNOWN;
 }
 
 /** The rules that make this user from a new one; also the form in which it is stored. */
