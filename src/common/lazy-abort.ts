@@ -4,6 +4,9 @@ export interface Gone {
   readonly signal: AbortSignal;
 }
 
+/** One for all: to make one, as `abort` does by itself, takes longer than all who are told by it. */
+export const NOBODY_WAITS = new Error('nobody waits for it any more');
+
 /** An AbortController whose signal few ask for: it is made when the first does. */
 export class LazyAbort implements Gone {
   #controller: AbortController | undefined;
@@ -22,7 +25,7 @@ export class LazyAbort implements Gone {
     return this.#controller.signal;
   }
 
-  abort(reason?: unknown): void {
+  abort(reason: unknown = NOBODY_WAITS): void {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#reason = reason;

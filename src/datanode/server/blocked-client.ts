@@ -7,6 +7,7 @@
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { errorTable } from '../../common/errors.ts';
+import { NOBODY_WAITS } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { Ending } from '../commands/node-context.ts';
 import type { CommandLine } from '../partition/batch.ts';
@@ -90,7 +91,7 @@ export class BlockedClient {
     this.reply = this.#run().finally(() => {
       this.#timer?.cancel();
       unlisten();
-      for (const ask of this.#asks) ask.abort();
+      for (const ask of this.#asks) ask.abort(NOBODY_WAITS);
     });
   }
 
@@ -220,7 +221,7 @@ export class BlockedClient {
       return settled;
     }
     // at the same leader the next attempt takes this one's place
-    if (this.#isOld(leader)) ask.abort();
+    if (this.#isOld(leader)) ask.abort(NOBODY_WAITS);
     return undefined;
   }
 

@@ -68,9 +68,13 @@ export class RequestClient {
     this.#link = undefined;
     this.#unsent.length = 0;
     this.#unsentBytes = 0;
+    // one for all of a kind: there may be tens of thousands
+    const text = `connection to ${this.#node} ended`;
+    const lost = new KvorumError('CONNECTION_LOST', text);
+    const unsent = new KvorumError('PEER_UNREACHABLE', text);
     for (const pending of [...this.#pending.values()]) {
-      const code = pending.sent ? 'CONNECTION_LOST' : 'PEER_UNREACHABLE';
-      this.#fail(pending, code, `connection to ${this.#node} ended`);
+      this.#settle(pending);
+      pending.reject(pending.sent ? lost : unsent);
     }
     this.#stopLooking();
   }

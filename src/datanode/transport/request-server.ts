@@ -77,9 +77,9 @@ export class RequestServer {
 
   close(): void {
     this.#closed = true;
-    for (const gone of this.#running.values()) {
-      gone.abort(new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`));
-    }
+    // one for all: there may be tens of thousands who wait
+    const lost = new KvorumError('CONNECTION_LOST', `connection of ${this.#from} ended`);
+    for (const gone of this.#running.values()) gone.abort(lost);
     this.#running.clear();
     this.#room.look();
   }

@@ -36,6 +36,15 @@ test('when the connection ends nothing is looked at any more', async () => {
   expect(await clock.step()).toBe(false);
 });
 
+test('thousands whose connection ends are told by one error', async () => {
+  const requests = client(new ManualClock());
+  const asked = Array.from({ length: 3 }, () => requests.request(Buffer.alloc(1), 1_000));
+  requests.detach();
+  const told = await Promise.all(asked.map((one) => one.catch((error: Error) => error)));
+  expect(new Set(told).size).toBe(1);
+  expect(told[0]).toMatchObject({ code: 'PEER_UNREACHABLE' });
+});
+
 test('one that is due in less than a timer knows waits for a whole millisecond', () => {
   const delays: number[] = [];
   const clock = Object.assign(new ManualClock(), {
