@@ -223,6 +223,11 @@ export const limits = {
   /** Messages, entries and ids of one raft frame: small on the wire, they are large in memory. */
   frameItemsMax: 1_048_576,
   frameSmallBytesMax: 64 * KIB,
+  /** Connections that end in a row without any of a group's large appends having arrived; how long its
+   * leader is silent towards that peer then, longer than elections take, and takes no lead from it. */
+  largeLossesMax: 3,
+  largeLossSilenceMs: 10_000,
+  largeLossDistrustMs: 300_000,
   /** Connections to the transport's port that have not said which peer they are, or were refused. */
   transportStrangersMax: 64,
   peerQueueBytesMax: 64 * MIB,

@@ -42,6 +42,8 @@ export class SimNetwork {
   readonly #options: Required<SimNetworkOptions>;
   readonly #lives = new Map<string, Life>();
   readonly #cuts = new Set<string>();
+  /** Ways on which only writes up to so many bytes come through. */
+  readonly #narrow = new Map<string, number>();
   readonly #stopped = new Set<string>();
   /** What waits for processes to go on. */
   #asleep: (() => void)[] = [];
@@ -76,6 +78,11 @@ export class SimNetwork {
     this.#cuts.add(`${from}>${to}`);
   }
 
+  /** What is written in more bytes than these at once is lost, with all behind it on its connection. */
+  narrow(from: string, to: string, bytesMax: number): void {
+    this.#narrow.set(`${from}>${to}`, bytesMax);
+  }
+
   heal(from: string, to: string): void {
     this.#cuts.delete(`${from}>${to}`);
     this.#pumpAll();
@@ -93,6 +100,7 @@ export class SimNetwork {
 
   healAll(): void {
     this.#cuts.clear();
+    this.#narrow.clear();
     this.#pumpAll();
   }
 
@@ -207,7 +215,7 @@ export class SimNetwork {
       bytesPerMs: this.#options.bytesPerMs,
       pending: this.#pending,
       latencyMs: () => this.#latencyMs(),
-      passes: (from, to) => this.#passes(from, to),
+      passes: (from, to, bytes) => this.#passes(from, to, bytes),
       whenAwake: (node, run) => this.#whenAwake(node, run),
       answersDead: (node) => !lifeOf(node).silent || this.#lives.get(node)?.alive === true,
     };
@@ -220,8 +228,9 @@ export class SimNetwork {
     });
   }
 
-  #passes(from: string, to: string): boolean {
+  #passes(from: string, to: string, bytes = 0): boolean {
     if (this.#stopped.has(to)) return false;
+    if (this.#narrow.size > 0 && bytes > (this.#narrow.get(`${from}>${to}`) ?? bytes)) return false;
     return this.#cuts.size === 0 || !this.#cuts.has(`${from}>${to}`);
   }
 

@@ -18,7 +18,8 @@ export interface SimWire {
   /** Ends with something on the way: what a healed cut sets in motion again. */
   readonly pending: Set<SimEnd>;
   latencyMs(): number;
-  passes(from: string, to: string): boolean;
+  /** Whether the next so many bytes go that way. */
+  passes(from: string, to: string, bytes: number): boolean;
   /** Runs as an event of its own, once the node's process is not stopped. */
   whenAwake(node: string, run: () => void): void;
   /** Whether something answers for a life of `node` that has ended. */
@@ -166,7 +167,7 @@ export class SimEnd implements ByteStream {
   pump(): void {
     const head = this.#out[0];
     if (head === undefined) this.#wire.pending.delete(this);
-    if (head === undefined || !this.#wire.passes(this.node, this.peer.node)) return;
+    if (head === undefined || !this.#passes(head)) return;
     const waitMs = head.dueMs - this.#wire.scheduler.nowMs;
     if (waitMs > 0) this.#pumpAfter(waitMs);
     else if (this.peer.#closed) this.#toTheDead();
@@ -174,6 +175,11 @@ export class SimEnd implements ByteStream {
       if (head.kind !== 'data') this.#pumpAfter(0);
       else if (!this.peer.#paused) this.#pumpAfter(0);
     }
+  }
+
+  #passes(item: Item): boolean {
+    const bytes = item.kind === 'data' ? item.bytes.length : 0;
+    return this.#wire.passes(this.node, this.peer.node, bytes);
   }
 
   #send(item: Item): void {
@@ -205,7 +211,7 @@ export class SimEnd implements ByteStream {
   #deliver(): void {
     const { scheduler } = this.#wire;
     const head = this.#out[0];
-    if (head === undefined || !this.#wire.passes(this.node, this.peer.node)) return;
+    if (head === undefined || !this.#passes(head)) return;
     if (head.dueMs > scheduler.nowMs || this.peer.#closed) {
       this.pump();
       return;
@@ -227,7 +233,7 @@ export class SimEnd implements ByteStream {
     const parts: Uint8Array[] = [];
     do {
       const item = this.#out[0];
-      if (item?.kind !== 'data' || item.dueMs > scheduler.nowMs) break;
+      if (item?.kind !== 'data' || item.dueMs > scheduler.nowMs || !this.#passes(item)) break;
       this.#out.shift();
       parts.push(item.bytes);
     } while (random.float() < mergeChance);
@@ -259,7 +265,7 @@ export class SimEnd implements ByteStream {
     if (this.peer.#lingers) return;
     if (this.#closed || (this.peer.#crashed && !this.#wire.answersDead(this.peer.node))) return;
     this.#wire.scheduler.after(this.#wire.latencyMs(), () => {
-      if (!this.#wire.passes(this.peer.node, this.node)) return;
+      if (!this.#wire.passes(this.peer.node, this.node, 0)) return;
       this.#close(networkError('ECONNRESET', 'connection reset by peer'));
     });
   }

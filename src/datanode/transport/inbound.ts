@@ -35,8 +35,8 @@ export interface InboundOptions {
   readonly runningAs: (node: NodeId) => string | undefined;
   /** A peer has shaken hands: it is there. */
   readonly onSeen: (node: NodeId) => void;
-  /** Raft messages of a peer, before they are handed on. */
-  readonly onHeard: (from: NodeId, messages: readonly GroupMessage[]) => void;
+  /** Raft messages of a peer; returns those that are handed on. */
+  readonly onHeard: (from: NodeId, messages: readonly GroupMessage[]) => readonly GroupMessage[];
 }
 
 export class Inbound {
@@ -134,9 +134,7 @@ export class Inbound {
     return {
       onFrame: (channel, body) => {
         if (channel === channels.raft) {
-          const messages = decodeMessages(body);
-          onHeard(from, messages);
-          handlers.onMessages(from, messages);
+          handlers.onMessages(from, onHeard(from, decodeMessages(body)));
         } else if (channel === channels.request) requests.onFrame(body);
         else if (channel === channels.stream) streams.onFrame(body);
         else if (channel === channels.pubsub) handlers.pubsub?.onPost(from, body, posts);

@@ -117,6 +117,7 @@ export class Peer {
     }
     const append = message.type === 'append' ? message : undefined;
     if (append !== undefined && this.#onTheWay.covers(group, append)) return;
+    if (this.#onTheWay.silences(group, message, this.#context.clock.monotonicMs())) return;
     const follows = append !== undefined && this.#onTheWay.has(group);
     const bulk = follows || isBulk(message, bytes);
     const link = bulk ? this.#bulkLink : this.#smallLink;
@@ -126,10 +127,12 @@ export class Peer {
     link.requestFlush();
   }
 
-  /** What it has sent, as far as that tells what has arrived there. */
-  heard(messages: readonly GroupMessage[]): void {
-    if (this.#onTheWay.size === 0) return;
-    for (const { group, message } of messages) this.#onTheWay.heard(group, message);
+  /** What it has sent tells what has arrived there. Returns what of it is to be handed on. */
+  heard(messages: readonly GroupMessage[]): readonly GroupMessage[] {
+    if (this.#onTheWay.size > 0) {
+      for (const { group, message } of messages) this.#onTheWay.heard(group, message);
+    }
+    return this.#onTheWay.accepted(messages, this.#context.clock.monotonicMs());
   }
 
   request(
@@ -189,6 +192,16 @@ export class Peer {
     };
   }
 
+  #giveUp(groups: readonly GroupId[]): void {
+    if (groups.length === 0) return;
+    this.#context.logger.error('what is large does not reach this peer', {
+      peer: this.node,
+      groups: groups.length,
+      silentMs: limits.largeLossSilenceMs,
+      remedy: 'compare the MTU of the path with that of both hosts (ping -M do -s 1472)',
+    });
+  }
+
   #bulkUp(link: Link): LinkHandlers {
     this.#bulkLink = link;
     this.#bulkRequests.attach(link);
@@ -210,7 +223,7 @@ export class Peer {
       onClose: () => {
         this.#bulkLink = undefined;
         this.#bulk.clear();
-        this.#onTheWay.clear();
+        this.#giveUp(this.#onTheWay.ended(this.#context.clock.monotonicMs()));
         this.#bulkRequests.detach();
         this.#streams.detach();
         this.#events.onPostsClosed(this.node, this.#posts.clear());

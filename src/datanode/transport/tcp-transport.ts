@@ -41,7 +41,7 @@ export async function createTransport(options: TransportOptions): Promise<Transp
     knownIncarnation: (peer) => peers.get(peer)?.address.incarnation,
     runningAs: (peer) => peers.get(peer)?.bootId,
     onSeen: (peer) => peers.get(peer)?.wake(),
-    onHeard: (peer, messages) => peers.get(peer)?.heard(messages),
+    onHeard: (peer, messages) => peers.get(peer)?.heard(messages) ?? messages,
   });
   const listener = await network
     .listen(options.listen, (stream) => inbound.accept(stream))

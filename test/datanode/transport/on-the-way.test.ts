@@ -1,7 +1,9 @@
 /** Appends that are on their way are sent once, whatever raft makes of heartbeats that pass them. */
 import { describe, expect, test } from 'vitest';
+import { limits } from '../../../src/common/limits.ts';
 import type { Entry, PeerMessage } from '../../../src/datanode/raft/message.ts';
 import { OnTheWay } from '../../../src/datanode/transport/on-the-way.ts';
+import type { GroupMessage } from '../../../src/datanode/transport/transport.ts';
 import { allReachable, eventually, introduce, startNode, type TestNode } from './nodes.ts';
 
 type Append = Extract<PeerMessage, { type: 'append' }>;
@@ -67,6 +69,59 @@ describe('what is on its way', () => {
     way.add(7, append(10, 2));
     way.add(7, append(4, 3));
     expect([way.covers(7, append(10, 2)), way.covers(7, append(4, 1))]).toEqual([false, true]);
+  });
+});
+
+describe('large appends that do not come through', () => {
+  const heartbeat: PeerMessage = {
+    type: 'heartbeat',
+    from: 1,
+    to: 2,
+    term: 3,
+    commit: 0,
+    readContext: 0,
+  };
+  const { largeLossesMax: losses, largeLossSilenceMs: silence } = limits;
+
+  /** A connection ends with one on its way. */
+  function lose(way: OnTheWay, nowMs: number): number[] {
+    way.add(7, append(10, 2));
+    return way.ended(nowMs);
+  }
+
+  test('silence their leader for a while, when several connections in a row ended with them', () => {
+    const way = new OnTheWay();
+    for (let at = 1; at < losses; at++) expect(lose(way, at)).toEqual([]);
+    expect(way.silences(7, heartbeat, losses)).toBe(false);
+    expect(lose(way, losses)).toEqual([7]);
+    const silenced = (message: PeerMessage, ms: number, group = 7) =>
+      way.silences(group, message, losses + ms);
+    expect([silenced(heartbeat, 0), silenced(append(12, 1), silence - 1)]).toEqual([true, true]);
+    // votes are nothing a leader says; other groups, and later, is another matter
+    expect([silenced(answer(12), 0), silenced(heartbeat, 0, 8)]).toEqual([false, false]);
+    expect(silenced(heartbeat, silence)).toBe(false);
+    // for longer it takes no lead from the peer
+    const offer: GroupMessage = {
+      group: 7,
+      message: { type: 'timeoutNow', from: 2, to: 1, term: 3 },
+    };
+    const other = { group: 7, message: heartbeat };
+    const accepted = (ms: number) => way.accepted([offer, other], losses + ms);
+    expect(accepted(limits.largeLossDistrustMs - 1)).toEqual([other]);
+    expect(accepted(limits.largeLossDistrustMs)).toEqual([offer, other]);
+    for (let at = 1; at < losses; at++) expect(lose(way, silence + at)).toEqual([]);
+    expect(lose(way, silence + losses)).toEqual([7]);
+  });
+
+  test('are no row where one has come through, where they lie far apart, or nothing was on its way', () => {
+    const way = new OnTheWay();
+    for (let at = 1; at < losses; at++) lose(way, at);
+    way.add(7, append(10, 2));
+    way.heard(7, answer(12));
+    for (let at = 1; at < losses; at++) expect(lose(way, 100 + at)).toEqual([]);
+    expect(lose(way, 100_000)).toEqual([]);
+    for (let at = 0; at < 9; at++) expect(way.ended(100_000)).toEqual([]);
+    expect(way.silences(7, heartbeat, 100_000)).toBe(false);
   });
 });
 

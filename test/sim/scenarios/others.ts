@@ -113,6 +113,26 @@ export const others: readonly Scenario[] = [
     },
   ),
 
+  scenario('others: a leader whose large entries reach nobody leads on', {}, async (scene) => {
+    await scene.whole();
+    const [leader, followers] = [scene.leader(), scene.followers()];
+    for (const name of followers) scene.cluster.network.narrow(leader, name, 60_000);
+    // small ones still come through
+    await scene.must(leader, 'SET', 'small', '1');
+    const sent = scene.client(leader, 60_000).send('SET', 'large', 'x'.repeat(100_000));
+    const next = await scene.leaderAmong(...followers);
+    // nor does it lead again, though the table prefers it and it has caught up
+    for (let round = 0; round < 8; round++) {
+      await scene.must(next, 'SET', 'other', 'x'.repeat(100_000 + round));
+      await scene.pass(1_000);
+      scene.expect(scene.leads() !== leader, 'another leads');
+    }
+    scene.healAll();
+    await scene.until('an answer', () => sent.over);
+    await scene.must(await scene.leaderAmong(...scene.names), 'SET', 'large', 'x'.repeat(100_001));
+    await scene.whole();
+  }),
+
   scenario('others: a leader that is left alone says that it leads no more', {}, async (scene) => {
     await scene.whole();
     const [leader, followers] = [scene.leader(), scene.followers()];
