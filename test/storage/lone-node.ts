@@ -104,7 +104,10 @@ export class LoneNode {
     this.#driver.start();
   }
 
-  /** Resolves when each partition of the table is led here, has failed, or is nobody's any more. */
+  /**
+   * Resolves when each partition of the table is led here and has applied what its log holds, has
+   * failed, or is nobody's any more.
+   */
   async start(): Promise<void> {
     this.#datanode = await createDatanode({
       config: datanodeConfigSchema.parse({
@@ -134,7 +137,7 @@ export class LoneNode {
         this.fatal ??= error;
       },
     });
-    await eventually(60_000, 'the partitions are led', () => this.#isSettled());
+    await eventually(60_000, 'the partitions serve', () => this.#isSettled());
   }
 
   connect(): Redis {
@@ -160,8 +163,9 @@ export class LoneNode {
       records.length === PARTITIONS &&
       records.every(([, { value }]) => {
         const { group, replicas } = JSON.parse(value);
-        const led = partitions.some((one) => one.group === group && one.role === 'leader');
-        return led || faults[group] !== undefined || replicas[0].incarnation !== incarnation;
+        const own = partitions.find((one) => one.group === group);
+        const serves = own?.role === 'leader' && own.applied === own.lastIndex;
+        return serves || faults[group] !== undefined || replicas[0].incarnation !== incarnation;
       })
     );
   }
