@@ -16,7 +16,7 @@ import { EMPTY_CONF } from '../../src/datanode/raft/conf-change.ts';
 import { decodeBatchHeader, SECTOR_BYTES } from '../../src/datanode/raftlog/format.ts';
 import { openSharedLog } from '../../src/datanode/raftlog/shared-log.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
-import { type ClusterRecord, encodeRecord, keys, SCHEMA_VERSION } from '../../src/meta/schema.ts';
+import { encodeRecord, keys, SCHEMA_VERSION } from '../../src/meta/schema.ts';
 import type { MetaStore } from '../../src/meta/store.ts';
 import { SimDisk } from '../sim/disk.ts';
 
@@ -26,7 +26,7 @@ let store: MetaStore;
 
 beforeEach(async () => {
   store = new MemoryMeta({ clock: systemClock }).connect();
-  const cluster: ClusterRecord = { version: SCHEMA_VERSION, clusterId: 'c', createdMs: 1 };
+  const cluster = { version: SCHEMA_VERSION, clusterId: 'c', createdMs: 1 };
   const value = encodeRecord(cluster);
   await store.transaction([], [{ type: 'put', key: keys.cluster, value }]);
   disk = new SimDisk({ random, clock: systemClock });

@@ -110,7 +110,11 @@ test('of two processes that are one node the one at its address keeps its links'
   await eventually('the other is refused', () => why().length >= 2);
   await new Promise((resolve) => setTimeout(resolve, 300));
   const text = 'refused: b runs as another process, at the address that a knows: two processes on ';
-  expect(why().map((reason) => reason.replace(text, '…')).sort()).toEqual(
+  expect(
+    why()
+      .map((reason) => reason.replace(text, '…'))
+      .sort(),
+  ).toEqual(
     ['bulk', 'small'].map(
       (kind) =>
         `${kind}: …copies of one data directory; stop the one that is not the node, and remove its copy`,
