@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { Access } from '../../../src/datanode/acl/access.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
@@ -93,6 +94,66 @@ test('what a user is refused is told and noted', async () => {
   expect(await ask(node, 'ACL LOG x')).toMatch(/^-ERR value is not an integer/);
   expect(await ask(node, 'ACL LOG RESET')).toBe('+OK\r\n');
   expect(await ask(node, 'ACL LOG')).toBe('*0\r\n');
+});
+
+test('a user that is off does not log in, with its password or any', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob off >pw ~* +@all');
+  await ask(node, 'ACL SETUSER guest off nopass ~* +@all');
+  for (const line of ['AUTH bob pw', 'AUTH guest x', 'HELLO 3 AUTH bob pw']) {
+    expect(await ask(node, line)).toMatch(/^-WRONGPASS/);
+  }
+  expect(await ask(node, 'ACL WHOAMI')).toBe('$7\r\ndefault\r\n');
+  await ask(node, 'ACL SETUSER bob on');
+  expect(await ask(node, 'AUTH bob pw')).toBe('+OK\r\n');
+});
+
+test('who was a user that is there no more may do nothing but say who it is', () => {
+  const node = new FakeNode();
+  node.acl.setUsers([{ user: 'bob', rules: 'on nopass ~* +@all' }]);
+  node.session.user = 'bob';
+  expect(refusal(node, 'get a')).toBe('');
+  node.acl.setUsers([]);
+  expect(refusal(node, 'get a')).toMatch(/^NOPERM .*'get' command$/);
+  expect(node.acl.execRefusalOf(node.session, args('get a'))).toMatchObject({
+    text: expect.stringMatching(/^NOPERM ACLs rules changed/),
+  });
+  expect(refusal(node, 'auth default x')).toBe('');
+});
+
+test('there are no more users than their bound, and each may still be changed', async () => {
+  const node = new FakeNode();
+  const stored = Array.from({ length: limits.aclUsersMax - 1 }, (_, at) => ({
+    ...{ user: `u${at}`, rules: 'off' },
+  }));
+  node.acl.setUsers(stored);
+  expect(await node.acl.setUser('bob', ['on'], node.session)).toBe(
+    `ERR there are ${limits.aclUsersMax} users already; delete some`,
+  );
+  expect(await node.acl.setUser('u1', ['on'], node.session)).toBeUndefined();
+});
+
+test('of a name and a client that are long no more is noted than their bounds', () => {
+  const node = new FakeNode();
+  node.session.clientName = 'n'.repeat(5_000);
+  node.acl.authenticate(node.session, 'u'.repeat(5_000), Buffer.from('x'), 'auth');
+  const [{ user, client } = { user: '', client: '' }] = node.acl.log(1);
+  expect([user.length, client.length]).toEqual([limits.aclNameMax, limits.aclLogClientMax]);
+});
+
+test('SORT reads by patterns only if one selector allows it and the reading of all keys', async () => {
+  const node = new FakeNode();
+  const words = args('sort l by w*');
+  const answer = async (rules: string) => {
+    await ask(node, `ACL SETUSER bob reset on nopass ${rules}`);
+    node.session.user = 'bob';
+    const reply = node.acl.refusalOf(node.session, resolveCommand(words)!, words);
+    node.session.user = 'default';
+    return reply?.kind === 'error' ? reply.text : '';
+  };
+  expect(await answer('~* +sort')).toBe('');
+  // who may read all may not sort, and who may sort may not read all
+  expect(await answer('~l +sort (~* +get)')).toMatch(/^ERR BY option of SORT denied/);
 });
 
 test('connections of a deleted user are closed, others are not', async () => {
