@@ -25,4 +25,33 @@ export const nodeMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'send what is on its way once more',
+    scenarios: ['others: large entries'],
+    scripted: true,
+    edits: [
+      {
+        file: 'src/datanode/transport/peer.ts',
+        find: 'if (append !== undefined && this.#onTheWay.covers(group, append)) return;',
+        replace: '',
+      },
+      {
+        file: 'src/datanode/transport/on-the-way.ts',
+        find: 'return this.#ranges.size > 0 && this.#ranges.has(group);',
+        replace: 'return false;',
+      },
+    ],
+  },
+  {
+    name: 'send heartbeats where nothing large comes through',
+    scenarios: ['others: a leader whose large entries'],
+    scripted: true,
+    edits: [
+      {
+        file: 'src/datanode/transport/on-the-way.ts',
+        find: "type !== 'append' && type !== 'heartbeat'",
+        replace: "type !== 'append'",
+      },
+    ],
+  },
 ];
