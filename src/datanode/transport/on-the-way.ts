@@ -51,6 +51,11 @@ export class OnTheWay {
     return this.#ranges.size;
   }
 
+  /** Some connection has ended with appends in it: only then `silences` and `accepted` have a say. */
+  get hasLosses(): boolean {
+    return this.#losses.size > 0;
+  }
+
   /** Appends of this group belong on the bulk connection, too. */
   has(group: GroupId): boolean {
     return this.#ranges.size > 0 && this.#ranges.has(group);
@@ -101,6 +106,9 @@ export class OnTheWay {
 
   /** The connection has ended. Returns the groups of which nothing is to be sent for a while. */
   ended(nowMs: number): GroupId[] {
+    for (const [group, { lastMs }] of this.#losses) {
+      if (nowMs - lastMs > limits.largeLossDistrustMs) this.#losses.delete(group);
+    }
     const groups = [...this.#ranges.keys()].filter((group) => this.#lost(group, nowMs));
     this.#ranges.clear();
     return groups;
@@ -108,7 +116,7 @@ export class OnTheWay {
 
   /** Not to be sent now: what of a leader comes through would keep the peer from electing another. */
   silences(group: GroupId, { type }: WireMessage, nowMs: number): boolean {
-    if (this.#losses.size === 0 || (type !== 'append' && type !== 'heartbeat')) return false;
+    if (type !== 'append' && type !== 'heartbeat') return false;
     return this.#wasGivenUp(group, nowMs - limits.largeLossSilenceMs);
   }
 
@@ -116,7 +124,6 @@ export class OnTheWay {
   accepted(messages: readonly GroupMessage[], nowMs: number): readonly GroupMessage[] {
     const isRefused = ({ group, message: { type } }: GroupMessage) =>
       type === 'timeoutNow' && this.#wasGivenUp(group, nowMs - limits.largeLossDistrustMs);
-    if (this.#losses.size === 0 || !messages.some(isRefused)) return messages;
     return messages.filter((message) => !isRefused(message));
   }
 

@@ -117,7 +117,7 @@ export class Peer {
     }
     const append = message.type === 'append' ? message : undefined;
     if (append !== undefined && this.#onTheWay.covers(group, append)) return;
-    if (this.#onTheWay.silences(group, message, this.#context.clock.monotonicMs())) return;
+    if (this.#isSilent(group, message)) return;
     const follows = append !== undefined && this.#onTheWay.has(group);
     const bulk = follows || isBulk(message, bytes);
     const link = bulk ? this.#bulkLink : this.#smallLink;
@@ -132,7 +132,14 @@ export class Peer {
     if (this.#onTheWay.size > 0) {
       for (const { group, message } of messages) this.#onTheWay.heard(group, message);
     }
+    if (!this.#onTheWay.hasLosses) return messages;
     return this.#onTheWay.accepted(messages, this.#context.clock.monotonicMs());
+  }
+
+  #isSilent(group: GroupId, message: WireMessage): boolean {
+    // every message passes here: a clock is not looked at for nothing
+    if (!this.#onTheWay.hasLosses) return false;
+    return this.#onTheWay.silences(group, message, this.#context.clock.monotonicMs());
   }
 
   request(
