@@ -97,6 +97,35 @@ const floorRules = Object.entries(rooms).map(([room, allowed]) => ({
   },
 }));
 
+/**
+ * Folders of datanode/partition by floors, the lowest first. Code comes from folders below alone; a type
+ * may be of any folder of the room, since a replica and its parts tell each other what they need.
+ */
+const partitionFloors = [
+  ['entries', 'turns', 'remembering', 'upkeep', 'sleeping'],
+  ['storage'],
+  ['snapshots', 'members', 'applying', 'reading', 'waiting'],
+  ['leading', 'proposing'],
+  ['replica'],
+  ['host'],
+];
+
+const partitionRules = partitionFloors.flatMap((floor, at) =>
+  floor.map((folder) => ({
+    name: `floor-partition-${folder}`,
+    comment: `partition/${folder} may import code only of: ${['itself', ...partitionFloors.slice(0, at).flat()].join(', ')}`,
+    severity: 'error',
+    from: { path: `^src/datanode/partition/${folder}/` },
+    to: {
+      path: '^src/datanode/partition/[^/]+/',
+      pathNot: [folder, ...partitionFloors.slice(0, at).flat()].map(
+        (one) => `^src/datanode/partition/${one}/`,
+      ),
+      dependencyTypesNot: ['type-only'],
+    },
+  })),
+);
+
 const doorRules = Object.entries(doors).map(([name, place]) => ({
   name: `door-${name.replace(/\W/g, '')}`,
   severity: 'error',
@@ -107,6 +136,7 @@ const doorRules = Object.entries(doors).map(([name, place]) => ({
 module.exports = {
   forbidden: [
     ...floorRules,
+    ...partitionRules,
     ...doorRules,
     {
       name: 'no-cycles',

@@ -8,7 +8,12 @@ const long = [
   ...['cluster/three-dcs', 'storage/power', 'cluster/scale', 'meta/embedded/server'],
   ...['storage/flips', 'cluster/behind', 'cluster/heal', 'cluster/pipeline', 'cluster/admin'],
   ...['cluster/demo', 'cluster/rebuild', 'storage/kill', 'cluster/sdk', 'cluster/restore'],
-  ...['sim/members', 'sim/scenarios', 'datanode/partition/lost-quorum', 'differential/gather'],
+  ...[
+    'sim/members',
+    'sim/scenarios',
+    'datanode/partition/members/lost-quorum',
+    'differential/gather',
+  ],
 ].map((name) => `/test/${name}.test.ts`);
 
 export class LongestFirst extends BaseSequencer {

@@ -3,8 +3,8 @@
  * there could be.
  */
 import { systemClock } from '../../src/common/clock.ts';
-import { Applier } from '../../src/datanode/partition/applier.ts';
-import { KeyEventGate } from '../../src/datanode/partition/key-event-gate.ts';
+import { Applier } from '../../src/datanode/partition/applying/applier.ts';
+import { KeyEventGate } from '../../src/datanode/partition/applying/key-event-gate.ts';
 import { entryData } from './envelope.ts';
 import { MapEngine } from './map-engine.ts';
 import { type Micro, TURN } from './micro.ts';

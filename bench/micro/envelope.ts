@@ -1,5 +1,5 @@
 /** The commands of a turn as the data of a log entry, and back. */
-import { decodeEnvelope, encodeEnvelope } from '../../src/datanode/partition/envelope.ts';
+import { decodeEnvelope, encodeEnvelope } from '../../src/datanode/partition/entries/envelope.ts';
 import { type Micro, setCommand, TURN } from './micro.ts';
 
 const TIME_MS = 1_700_000_000_000;

@@ -66,7 +66,7 @@ export const limits = {
    * answer beyond this one is left out. The same on every node: transactions run in apply. */
   execReplyBytesMax: 128 * MIB,
   execGrowthBytesMax: 256 * MIB, // what its commands may pad, or rewrite of what is stored
-  rewrittenSmallBytes: 4 * KIB, // smaller values are rewritten uncounted (`partition/value-sizes.ts`)
+  rewrittenSmallBytes: 4 * KIB, // smaller values are rewritten uncounted (`partition/proposing/value-sizes.ts`)
   rewrittenLooksBytes: 32 * MIB, // of others, that a leader looks at in one turn, near enough
   rewrittenLooksMax: 4_096, // keys that it looks at for one command
   /** Replies, and values put, of entries applied in one engine batch: beyond, the next ones are of another. */
@@ -74,7 +74,7 @@ export const limits = {
   applyHeldBytes: 32 * MIB, // changes of such a batch: beyond, elements are stored early
   /** Replies of one batch of reads: beyond, the rest of the batch is read when these are sent. */
   batchReplyBytes: 8 * MIB,
-  /** Reads of ranges that a node has under way (`partition/range-room.ts`): so many small ones, of so many
+  /** Reads of ranges that a node has under way (`partition/reading/range-room.ts`): so many small ones, of so many
    * bytes, and large ones, of all of which one alone goes on beyond so many; replies of one batch. */
   rangeReads: { smallMax: 16, smallBytes: 64 * KIB, largeMax: 4, largeBytes: 64 * MIB },
   rangeBatchBytes: 768 * KIB,
@@ -205,7 +205,7 @@ export const limits = {
   logIdleMs: 20,
   /** What nobody waits for is written with the next batch, or after so long. */
   logLaterMs: 5,
-  /** Writes that have gathered wait so long at most for those under way (`partition/cohort.ts`). */
+  /** Writes that have gathered wait so long at most for those under way (`partition/proposing/cohort.ts`). */
   cohortWait: { leastMs: 4, mostMs: 20 },
   /** Appends to followers that nobody waits for leave together after so long. */
   lateAppendMs: 5,
@@ -277,13 +277,13 @@ export const limits = {
   /** One slice of a range that a command reads (decision 7a). */
   rangeSlicePairs: 128,
   rangeSliceBytes: 1 * MIB,
-  /** What was read lately of collections and is kept (`partition/hot-ranges.ts`): of all engines of a
+  /** What was read lately of collections and is kept (`partition/remembering/hot-ranges.ts`): of all engines of a
    * node, and of one collection. A batch that changes more keys makes all of its engine forgotten. */
   hotRangesBytes: 16 * MIB,
   hotRangeBytes: 128 * KIB,
   hotRangePairs: 256,
   hotChangesMax: 1_024,
-  /** Filters of the keys that are there (`partition/known-keys.ts`): of all engines of a node; records
+  /** Filters of the keys that are there (`partition/remembering/known-keys.ts`): of all engines of a node; records
    * put by one batch, beyond which an engine's filter is dropped; reads that found nothing before one
    * is made of what an engine holds, and how many times more they are after each that was dropped. */
   keyFiltersBytes: 32 * MIB,
@@ -292,12 +292,12 @@ export const limits = {
   keyFilterMissesGrowth: 4,
   /** The same of members of hashes, sets and sorted sets: memory of all of a node. */
   memberFiltersBytes: 16 * MIB,
-  /** Records that need not be read to be replaced (`partition/known-records.ts`): of a node, at most. */
+  /** Records that need not be read to be replaced (`partition/remembering/known-records.ts`): of a node, at most. */
   knownRecordsBytes: 96 * MIB,
-  /** Values read lately (`partition/hot-values.ts`): of a node, a power of two and an eighth; of one. */
+  /** Values read lately (`partition/remembering/hot-values.ts`): of a node, a power of two and an eighth; of one. */
   hotValuesBytes: 32 * MIB,
   hotValueBytes: 4 * KIB,
-  /** Of sessions (`partition/known-sessions.ts`): of one engine. */
+  /** Of sessions (`partition/remembering/known-sessions.ts`): of one engine. */
   knownSessionRecordsMax: 32,
   knownSessionBytesMax: 512,
   /** Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB

@@ -9,7 +9,7 @@ import type { ProcessUsage } from './commands/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { LogTuning } from './data-dir.ts';
 import type { EngineHost } from './engine/engine.ts';
-import type { HostSettings } from './partition/host-settings.ts';
+import type { HostSettings } from './partition/host/host-settings.ts';
 import type { TransportSettings } from './transport/settings.ts';
 
 export interface DatanodeOptions {

@@ -3,7 +3,7 @@ import { type Clock, sleep } from '../common/clock.ts';
 import type { NodeId } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { DatanodeCoordinator } from './coordinator/coordinator.ts';
-import type { PartitionHost } from './partition/host.ts';
+import type { PartitionHost } from './partition/host/host.ts';
 
 export interface DepartureGround {
   readonly node: NodeId;

@@ -4,8 +4,8 @@
  */
 import type { NodeId } from '../common/ids.ts';
 import type { DatanodeCoordinator } from './coordinator/coordinator.ts';
-import type { LeaderNews } from './partition/host-options.ts';
-import type { PartitionMeters } from './partition/meters.ts';
+import type { LeaderNews } from './partition/host/host-options.ts';
+import type { PartitionMeters } from './partition/host/meters.ts';
 import { leaderRecord } from './reports.ts';
 import type { MutableRouteTable } from './routing/route-table.ts';
 

@@ -4,7 +4,7 @@ import type { Disk } from '../common/disk.ts';
 import type { NodeId } from '../common/ids.ts';
 import { limits } from '../common/limits.ts';
 import { type LoadRecord, SCHEMA_VERSION } from '../meta/schema.ts';
-import type { PartitionHost } from './partition/host.ts';
+import type { PartitionHost } from './partition/host/host.ts';
 import { keyCounts } from './status.ts';
 
 /** Looking at every file costs some: sizes of files are this old at most. */

@@ -1,6 +1,6 @@
 /** What the configuration file says of the replicas; the rest has its defaults. */
 import type { DatanodeConfig } from './config.ts';
-import { defaultHostSettings, type HostSettings } from './partition/host-settings.ts';
+import { defaultHostSettings, type HostSettings } from './partition/host/host-settings.ts';
 
 export function replicaSettings({ timing }: DatanodeConfig): HostSettings {
   return {

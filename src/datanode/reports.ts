@@ -4,7 +4,7 @@ import { KVORUM_VERSION } from '../common/version.ts';
 import { type LeaderRecord, type NodeRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { Identity } from './coordinator/identity.ts';
-import type { LeaderNews } from './partition/host-options.ts';
+import type { LeaderNews } from './partition/host/host-options.ts';
 
 /** The ports that a datanode has bound. */
 export interface DatanodePorts {

@@ -1,5 +1,5 @@
 /** Counts the snapshot streams that pass a node's transport; nothing else is streamed. */
-import type { PartitionMeters } from './partition/meters.ts';
+import type { PartitionMeters } from './partition/host/meters.ts';
 import type { Transport } from './transport/transport.ts';
 
 /** The transport, counting what is streamed through it. */

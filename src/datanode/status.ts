@@ -2,8 +2,8 @@
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { GroupId, Namespace, NodeId, ReplicaId } from '../common/ids.ts';
 import type { PartitionInfo } from './commands/node-context.ts';
-import type { PartitionHost } from './partition/host.ts';
-import type { Replica } from './partition/replica.ts';
+import type { PartitionHost } from './partition/host/host.ts';
+import type { Replica } from './partition/replica/replica.ts';
 
 export interface ReplicaStatus {
   readonly namespace: string;

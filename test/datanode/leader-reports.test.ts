@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { LeaderReports } from '../../src/datanode/leader-reports.ts';
-import type { LeaderNews } from '../../src/datanode/partition/host-options.ts';
-import { PartitionMeters } from '../../src/datanode/partition/meters.ts';
+import type { LeaderNews } from '../../src/datanode/partition/host/host-options.ts';
+import { PartitionMeters } from '../../src/datanode/partition/host/meters.ts';
 import { MutableRouteTable } from '../../src/datanode/routing/route-table.ts';
 import type { LeaderRecord, PartitionRecord } from '../../src/meta/schema.ts';
 import { partitionRecord } from './routing/records.ts';

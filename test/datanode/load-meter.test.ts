@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { limits } from '../../src/common/limits.ts';
 import { LoadMeter } from '../../src/datanode/load-meter.ts';
-import type { Replica } from '../../src/datanode/partition/replica.ts';
+import type { Replica } from '../../src/datanode/partition/replica/replica.ts';
 import { decodeRecord, recordKinds } from '../../src/meta/records.ts';
 import { encodeRecord, keys } from '../../src/meta/schema.ts';
 

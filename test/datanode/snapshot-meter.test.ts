@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PartitionMeters } from '../../src/datanode/partition/meters.ts';
+import { PartitionMeters } from '../../src/datanode/partition/host/meters.ts';
 import { countStreams, receiveStream } from '../../src/datanode/snapshot-meter.ts';
 import type { Transport } from '../../src/datanode/transport/transport.ts';
 

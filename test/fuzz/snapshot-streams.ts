@@ -7,8 +7,8 @@ import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
 import {
   encodeSnapshotChunks,
   type SnapshotHeader,
-} from '../../src/datanode/partition/snapshot-codec.ts';
-import { encodeState, type ReplicaState } from '../../src/datanode/partition/state.ts';
+} from '../../src/datanode/partition/snapshots/snapshot-codec.ts';
+import { encodeState, type ReplicaState } from '../../src/datanode/partition/storage/state.ts';
 
 export const GENERATION = 3;
 

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../src/common/errors.ts';
 import type { Engine } from '../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
-import { SnapshotInbox } from '../../src/datanode/partition/snapshot-inbox.ts';
+import { SnapshotInbox } from '../../src/datanode/partition/snapshots/snapshot-inbox.ts';
 import { scale } from '../scale.ts';
 import { bending, chunksOf, cuts } from './bytes.ts';
 import { checkAsync } from './property.ts';

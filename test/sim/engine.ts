@@ -24,7 +24,7 @@ import { LevelLogSync, LOG_PADDING } from '../../src/datanode/engine/level-sync.
 import { verifyLevelDirectory } from '../../src/datanode/engine/verify.ts';
 import { WriteBehindEngine } from '../../src/datanode/engine/write-behind.ts';
 import { WriteQueue } from '../../src/datanode/engine/write-queue.ts';
-import type { ReadEngine } from '../../src/datanode/partition/hot-engines.ts';
+import type { ReadEngine } from '../../src/datanode/partition/remembering/hot-engines.ts';
 import { preparing } from '../datanode/engine/prepare-part.ts';
 import { EngineImage } from './engine-image.ts';
 import {

@@ -1,5 +1,5 @@
 /** Judges every running replica of a cluster that has moved since the last look. */
-import type { Replica } from '../../src/datanode/partition/replica.ts';
+import type { Replica } from '../../src/datanode/partition/replica/replica.ts';
 import type { RaftNode, Role } from '../../src/datanode/raft/ready.ts';
 import { applyChecker } from './checkers/apply.ts';
 import { boundsChecker } from './checkers/bounds.ts';

@@ -9,7 +9,7 @@ export const memoryMutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: `${partition}/hot-engines.ts`,
+        file: `${partition}/remembering/hot-engines.ts`,
         find: 'else for (const { key } of operations) this.hot.changed(key);',
         replace: '',
       },
@@ -20,7 +20,7 @@ export const memoryMutations: readonly Mutation[] = [
     scenarios: ['others: keys come'],
     edits: [
       {
-        file: `${partition}/known-keys.ts`,
+        file: `${partition}/remembering/known-keys.ts`,
         find: "if (added === 'full' || this.#next?.add(key) === 'full') this.#drop();",
         replace: "if (added === 'full') this.#drop();",
       },
@@ -30,7 +30,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'take an engine that was opened for an empty one',
     edits: [
       {
-        file: `${partition}/known-keys.ts`,
+        file: `${partition}/remembering/known-keys.ts`,
         find: 'if (isEmpty) this.#complete',
         replace: 'this.#complete',
       },
@@ -40,7 +40,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'remember a string that was deleted',
     edits: [
       {
-        file: `${partition}/known-records.ts`,
+        file: `${partition}/remembering/known-records.ts`,
         find: 'else if (!isNew) this.#plain.remove(this.#engine, key);\n    const integer',
         replace: 'const integer',
       },
@@ -50,7 +50,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'remember a key in two places',
     edits: [
       {
-        file: `${partition}/known-table.ts`,
+        file: `${partition}/remembering/known-table.ts`,
         find: 'const known = isNew ? -1 : this.#find();',
         replace: 'const known = -1;',
       },
@@ -60,7 +60,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'remember a number that was changed',
     edits: [
       {
-        file: `${partition}/known-table.ts`,
+        file: `${partition}/remembering/known-table.ts`,
         find: 'if (this.#placeWords === 2) return;',
         replace: 'if (known >= 0) return;',
       },
@@ -70,7 +70,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'answer with a value as it was before it was written',
     edits: [
       {
-        file: `${partition}/hot-engines.ts`,
+        file: `${partition}/remembering/hot-engines.ts`,
         find: 'if (isSmall) this.#values.changing(key);',
         replace: '',
       },
@@ -80,7 +80,7 @@ export const memoryMutations: readonly Mutation[] = [
     name: 'keep a value that is read while it is being written',
     edits: [
       {
-        file: `${partition}/hot-values.ts`,
+        file: `${partition}/remembering/hot-values.ts`,
         find: 'if (this.#writes > 0) return;',
         replace: '',
       },

@@ -151,7 +151,7 @@ export const mutations: readonly Mutation[] = [
     name: 'vote twice after a restart',
     edits: [
       {
-        file: `${partition}/replica-storage.ts`,
+        file: `${partition}/storage/replica-storage.ts`,
         find: 'hardState: { ...hardState, commit }',
         replace: 'hardState: { ...hardState, vote: 0, commit }',
       },
@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['redis-raft #18: everything', 'redis-raft #52'],
     edits: [
       {
-        file: `${partition}/replica-storage.ts`,
+        file: `${partition}/storage/replica-storage.ts`,
         find: 'const commit = Math.max(hardState.commit, this.#initial.index);',
         replace: 'const commit = this.#initial.index;',
       },
@@ -199,7 +199,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['redis-raft #44: members'],
     edits: [
       {
-        file: `${partition}/snapshot-outbox.ts`,
+        file: `${partition}/snapshots/snapshot-outbox.ts`,
         find: 'const snapshot = { index, term, confState, data: Buffer.alloc(0) };',
         replace:
           'const none = { voters: [], votersOutgoing: [], learners: [], learnersNext: [], autoLeave: false };' +
@@ -212,7 +212,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['rethinkdb: a wiped', 'redis-raft: messages', 'tigerbeetle: a node'],
     edits: [
       {
-        file: `${partition}/roster.ts`,
+        file: `${partition}/members/roster.ts`,
         find: 'return replica.node === node && replica.incarnation === incarnation;',
         replace: 'return replica.node === node || replica.incarnation === incarnation;',
       },
@@ -258,7 +258,7 @@ export const mutations: readonly Mutation[] = [
     about: 'leases',
     edits: [
       {
-        file: `${partition}/open-replica.ts`,
+        file: `${partition}/replica/open-replica.ts`,
         find: 'promised: notes.mayPromise(id)',
         replace: 'promised: false',
       },
@@ -291,7 +291,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['etcd #13766', 'others: a snapshot'],
     edits: [
       {
-        file: `${partition}/compaction.ts`,
+        file: `${partition}/storage/compaction.ts`,
         find: 'let target = Math.min(syncedIndex, last - kept);',
         replace: 'let target = last - kept;',
       },
@@ -312,7 +312,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['others: one clock takes all deadlines along'],
     edits: [
       {
-        file: `${partition}/group-time.ts`,
+        file: `${partition}/storage/group-time.ts`,
         find: 'const wall = this.#boundedWallMs();',
         replace: 'const wall = this.#clock.wallMs();',
       },
@@ -323,7 +323,7 @@ export const mutations: readonly Mutation[] = [
     about: 'deadlines',
     edits: [
       {
-        file: `${partition}/effects.ts`,
+        file: `${partition}/replica/effects.ts`,
         find: 'time.observeEntries(work.entries);',
         replace: '',
       },
@@ -335,7 +335,7 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: `${partition}/requests.ts`,
+        file: `${partition}/replica/requests.ts`,
         find: 'new Reads({ draw, ...ground }, share)',
         replace:
           'new Reads({ draw, ...ground, ' +
@@ -348,7 +348,7 @@ export const mutations: readonly Mutation[] = [
     about: 'snapshots',
     edits: [
       {
-        file: `${partition}/log-writer.ts`,
+        file: `${partition}/storage/log-writer.ts`,
         find: 'if (this.#behindSwitch === undefined) run();',
         replace: 'if (true) run();',
       },
@@ -408,7 +408,7 @@ export const mutations: readonly Mutation[] = [
     name: 'let WATCH overlook a write on its way',
     edits: [
       {
-        file: `${partition}/watches.ts`,
+        file: `${partition}/waiting/watches.ts`,
         find: 'if (touched.size > 0) countInFlight(touched, results);',
         replace: '',
       },
@@ -419,12 +419,12 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['others: expired keys'],
     edits: [
       {
-        file: `${partition}/applier.ts`,
+        file: `${partition}/applying/applier.ts`,
         find: 'this.#timer = new LoneTimer(clock);',
         replace: 'this.#timer = new LoneTimer(clock); this.host = clock;',
       },
       {
-        file: `${partition}/applier.ts`,
+        file: `${partition}/applying/applier.ts`,
         find: 'return { nowMs: timeMs, random',
         replace: 'return { nowMs: this.host.wallMs(), random',
       },
@@ -435,14 +435,14 @@ export const mutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: `${partition}/replica.ts`,
+        file: `${partition}/replica/replica.ts`,
         find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
         replace:
           "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), " +
           "collate: new Intl.Collator(['en', 'sv', 'da'][this.id % 3]).compare,",
       },
       {
-        file: `${partition}/applier.ts`,
+        file: `${partition}/applying/applier.ts`,
         find: 'firstSlot, lastSlot, murmur3, pace };',
         replace: 'firstSlot, lastSlot, murmur3, pace, collate: this.#hooks.collate };',
       },
@@ -460,13 +460,13 @@ export const mutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: `${partition}/replica.ts`,
+        file: `${partition}/replica/replica.ts`,
         find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
         replace:
           "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), random: this.#world.random,",
       },
       {
-        file: `${partition}/applier.ts`,
+        file: `${partition}/applying/applier.ts`,
         find: 'const random = seededRandom(seed);',
         replace: 'const random = this.#hooks.random ?? seededRandom(seed);',
       },
@@ -490,7 +490,7 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: `${partition}/recent-entries.ts`,
+        file: `${partition}/applying/recent-entries.ts`,
         find: "return last.term > term ? { kind: 'never' } : { kind: 'open' };",
         replace: "return { kind: 'never' };",
       },
@@ -536,7 +536,7 @@ export const mutations: readonly Mutation[] = [
         replace: "if (!shortWrites.has(name) && name !== 'exec') return false;",
       },
       {
-        file: `${partition}/watches.ts`,
+        file: `${partition}/waiting/watches.ts`,
         find: "assert(batch.lines.length === 1 || !batch.lines.some(execWithin), 'an EXEC comes alone');",
         replace: '',
       },
@@ -546,7 +546,7 @@ export const mutations: readonly Mutation[] = [
     name: 'serve a waiter twice',
     edits: [
       {
-        file: `${partition}/serving.ts`,
+        file: `${partition}/applying/serving.ts`,
         find: 'if (form === undefined || findServed(this.#txn, waiter.id) !== undefined) continue;',
         replace: 'if (form === undefined) continue;',
       },
@@ -556,21 +556,21 @@ export const mutations: readonly Mutation[] = [
     name: 'pop for a waiter outside the entry',
     edits: [
       {
-        file: `${partition}/waiters.ts`,
+        file: `${partition}/waiting/waiters.ts`,
         find: 'const kept = ground.keptReply(waiter.id);',
         replace: 'const kept = ground.keptReply(waiter.id) ?? ground.popNow(waiter.request.line);',
       },
       {
-        file: `${partition}/requests.ts`,
-        find: "import { findServed } from '../encoding/served.ts';",
+        file: `${partition}/replica/requests.ts`,
+        find: "import { findServed } from '../../encoding/served.ts';",
         replace:
-          "import { findServed } from '../encoding/served.ts';" +
-          "import { Txn } from '../encoding/txn.ts';" +
-          "import { resolveCommand } from '../commands/table.ts';" +
-          "import { encodeReply } from '../resp/encode-reply.ts';",
+          "import { findServed } from '../../encoding/served.ts';" +
+          "import { Txn } from '../../encoding/txn.ts';" +
+          "import { resolveCommand } from '../../commands/table.ts';" +
+          "import { encodeReply } from '../../resp/encode-reply.ts';",
       },
       {
-        file: `${partition}/requests.ts`,
+        file: `${partition}/replica/requests.ts`,
         find: 'keptReply: (id) => findServed(createView(engine()), id),',
         replace:
           'keptReply: (id) => findServed(createView(engine()), id), popNow: (line) => {' +
@@ -587,7 +587,7 @@ export const mutations: readonly Mutation[] = [
     about: 'queues',
     edits: [
       {
-        file: `${partition}/apply-serving.ts`,
+        file: `${partition}/applying/apply-serving.ts`,
         find: 'replies.push(reply);\n    if (serving.hasFilled) await serving.serveFilled();',
         replace: 'replies.push(reply);',
       },
@@ -609,7 +609,7 @@ export const mutations: readonly Mutation[] = [
     about: 'followers',
     edits: [
       {
-        file: `${partition}/follower-reads.ts`,
+        file: `${partition}/reading/follower-reads.ts`,
         find: '(ageMs <= maxAgeMs || proof.sentMs >= arrivedMs) && (singlePoint',
         replace: '(singlePoint',
       },
@@ -620,7 +620,7 @@ export const mutations: readonly Mutation[] = [
     about: 'deadlines',
     edits: [
       {
-        file: `${partition}/expiry.ts`,
+        file: `${partition}/upkeep/expiry.ts`,
         find: 'return Math.max(appliedTimeMs(), Math.min(nowMs(), this.#boundMs - 1));',
         replace: 'return Math.max(appliedTimeMs(), nowMs());',
       },
@@ -631,7 +631,7 @@ export const mutations: readonly Mutation[] = [
     about: 'deadlines',
     edits: [
       {
-        file: `${partition}/reads.ts`,
+        file: `${partition}/reading/reads.ts`,
         find: 'if (this.#ground.expirySettled(nowMs)) return nowMs;',
         replace: 'return nowMs;',
       },
@@ -654,7 +654,7 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: `${partition}/return-hold.ts`,
+        file: `${partition}/members/return-hold.ts`,
         find: 'if (this.#current) return;',
         replace: 'return;',
       },
@@ -719,7 +719,7 @@ export const mutations: readonly Mutation[] = [
     scripted: true,
     edits: [
       {
-        file: `${partition}/membership-plan.ts`,
+        file: `${partition}/members/membership-plan.ts`,
         find: "if (missing !== undefined) return change([{ kind: 'addLearner', replica: missing }]);",
         replace:
           "if (missing !== undefined) return change([{ kind: 'addVoter', replica: missing }]);",

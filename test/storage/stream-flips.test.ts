@@ -22,10 +22,10 @@ import {
   decodeSnapshotHeader,
   encodeSnapshotChunks,
   encodeSnapshotHeader,
-} from '../../src/datanode/partition/snapshot-codec.ts';
-import { SnapshotInbox } from '../../src/datanode/partition/snapshot-inbox.ts';
-import { skipBytes } from '../../src/datanode/partition/snapshot-resume.ts';
-import { encodeState } from '../../src/datanode/partition/state.ts';
+} from '../../src/datanode/partition/snapshots/snapshot-codec.ts';
+import { SnapshotInbox } from '../../src/datanode/partition/snapshots/snapshot-inbox.ts';
+import { skipBytes } from '../../src/datanode/partition/snapshots/snapshot-resume.ts';
+import { encodeState } from '../../src/datanode/partition/storage/state.ts';
 import { EMPTY_CONF } from '../../src/datanode/raft/conf-change.ts';
 import { pause } from '../cluster/cluster.ts';
 import { readAll } from '../conformance/engine.ts';

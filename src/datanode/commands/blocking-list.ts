@@ -1,6 +1,6 @@
 /**
  * BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP: here as the commands they are when there is something
- * to take; what waits otherwise is in partition/waiters.ts. In a transaction they never wait.
+ * to take; what waits otherwise is in partition/waiting/waiters.ts. In a transaction they never wait.
  */
 import type { ListEnd } from '../encoding/list.ts';
 import type { Slices } from '../encoding/slices.ts';

@@ -2,7 +2,7 @@
  * Starts of a node are counted, in its data directory and in the metadata store. A directory that
  * counts fewer than the store is an older copy that was put back: it has forgotten votes and entries
  * that its replicas have acknowledged since, and with others of its groups could elect a leader
- * without them. So it never registers, and is held until it has (`partition/return-hold`).
+ * without them. So it never registers, and is held until it has (`partition/members/return-hold`).
  *
  * The directory counts first, and the store when the node registers: so it is never behind by itself.
  * A store that was set back counts fewer, which says nothing. A copy that was taken while this very

@@ -12,7 +12,7 @@ export function systemKey(name: string): Buffer {
   return Buffer.concat([Buffer.from([tags.system]), Buffer.from(name, 'latin1')]);
 }
 
-/** The replica's state (applied index and term, time, configuration): partition/state.ts. */
+/** The replica's state (applied index and term, time, configuration): partition/storage/state.ts. */
 export const STATE_KEY = systemKey('state');
 
 /** Compared by identity: whoever reads or writes the counts has this one. */

@@ -58,7 +58,7 @@ export type ConfChangeStep = {
 export interface ConfChange {
   readonly transition: 'auto' | 'implicit' | 'explicit';
   readonly steps: readonly ConfChangeStep[];
-  /** Opaque to the core: which wanted record it serves (`partition/served-epoch.ts`). */
+  /** Opaque to the core: which wanted record it serves (`partition/entries/served-epoch.ts`). */
   readonly context: Uint8Array;
 }
 

@@ -2,7 +2,7 @@
  * A bulk of megabytes, put together as it comes: joined at its end, 8 MiB hold the event loop for
  * milliseconds. Memory for the whole is asked for when a part of it is there, not when it is
  * announced. There is room around it, so that the log entry that will hold it can be made in its place
- * (`partition/envelope`).
+ * (`partition/entries/envelope`).
  */
 import { allocateWithRoom } from '../../common/bytes-with-room.ts';
 

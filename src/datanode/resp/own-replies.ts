@@ -1,6 +1,6 @@
 /**
  * Replies that are kept for a while: what they say is often a view into memory that is much larger, a
- * piece that values of many engines were copied into (`partition/value-ring.ts`), a request's or a
+ * piece that values of many engines were copied into (`partition/remembering/value-ring.ts`), a request's or a
  * batch's. All of that stays as long as any view of it does, and bounds count the view alone.
  */
 import { type OwnBytes, ownBytes } from '../../common/own-bytes.ts';

@@ -11,8 +11,8 @@
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
-import { failAll, mayAskAgain } from '../partition/failed-batch.ts';
+import { type CommandBatch, changedBatch, type LineResult } from '../partition/entries/batch.ts';
+import { failAll, mayAskAgain } from '../partition/entries/failed-batch.ts';
 import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 import type { LeaderHint } from './table.ts';
 

@@ -10,9 +10,9 @@
  * (`point-reads.ts`), which wait while the leader writes, are joined only with each other.
  */
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, LineResult } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
-import { isSinglePoint } from '../partition/read-lines.ts';
+import type { CommandBatch, LineResult } from '../partition/entries/batch.ts';
+import { lineBytes } from '../partition/entries/envelope.ts';
+import { isSinglePoint } from '../partition/reading/read-lines.ts';
 import { JoinedRoom, type RoomWorld, type Send } from './joined-room.ts';
 import { isPointRead } from './point-reads.ts';
 import { answersShortly } from './short-writes.ts';

@@ -1,13 +1,13 @@
 /**
  * Where batches of one group and one kind gather (`joined-batches.ts`). Reads leave at the end of the
- * turn, writes with the cohort of the node (`partition/cohort.ts`): the entries of the groups that it
+ * turn, writes with the cohort of the node (`partition/proposing/cohort.ts`): the entries of the groups that it
  * leads itself, and what it sends to other leaders.
  */
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
-import { type CommandBatch, changedBatch, type LineResult } from '../partition/batch.ts';
-import type { Cohorts, Companion } from '../partition/cohort.ts';
-import type { Turner, Turns } from '../partition/turns.ts';
+import { type CommandBatch, changedBatch, type LineResult } from '../partition/entries/batch.ts';
+import type { Cohorts, Companion } from '../partition/proposing/cohort.ts';
+import type { Turner, Turns } from '../partition/turns/turns.ts';
 
 /** `gone` aborts when nobody waits for what a read answers. */
 export type Send = (batch: CommandBatch, gone?: AbortSignal) => Promise<readonly LineResult[]>;

@@ -2,15 +2,15 @@
  * Writes that this node's own leader proposed and whose outcome its replica cannot tell any more: it
  * failed by its disk, was sent a snapshot in the place of the log, or was cut off for long. They carry
  * no session, which would cost every write; the others are asked what became of the entry at that
- * index and term (`partition/recent-entries.ts`), until one of them knows. So the client gets what its
+ * index and term (`partition/applying/recent-entries.ts`), until one of them knows. So the client gets what its
  * write answered, or the write is proposed again, because it never took effect.
  */
 import { errorTable } from '../../common/errors.ts';
 import type { GroupId, LogIndex, Namespace, NodeId, PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { CommandBatch, EntryFate, LinePlace, LineResult } from '../partition/batch.ts';
-import { type FateQuestion, replyOf } from '../partition/fate-codec.ts';
-import { witnessedWrite } from '../partition/witnessed.ts';
+import type { CommandBatch, EntryFate, LinePlace, LineResult } from '../partition/entries/batch.ts';
+import { type FateQuestion, replyOf } from '../partition/entries/fate-codec.ts';
+import { witnessedWrite } from '../partition/entries/witnessed.ts';
 import { LeaderPauses, type PauseGround } from './leader-pauses.ts';
 
 export interface EntriesAsked extends PauseGround {

@@ -3,7 +3,7 @@
  * leads. Both ends of it.
  */
 import type { NodeId } from '../../common/ids.ts';
-import type { EntryFate } from '../partition/batch.ts';
+import type { EntryFate } from '../partition/entries/batch.ts';
 import {
   decodeFate,
   decodeFateQuestion,
@@ -11,7 +11,7 @@ import {
   encodeFateQuestion,
   type FateQuestion,
   isFateQuestion,
-} from '../partition/fate-codec.ts';
+} from '../partition/entries/fate-codec.ts';
 import {
   decodeLeader,
   decodeLeaderQuestion,

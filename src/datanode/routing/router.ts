@@ -16,12 +16,12 @@ import {
   type EntryFate,
   type LineResult,
   type LocalPartition,
-} from '../partition/batch.ts';
-import type { Cohorts } from '../partition/cohort.ts';
-import { failAll, mayAskAgain } from '../partition/failed-batch.ts';
-import type { FateQuestion } from '../partition/fate-codec.ts';
-import { executeOfPeer } from '../partition/newer-commands.ts';
-import type { Turns } from '../partition/turns.ts';
+} from '../partition/entries/batch.ts';
+import { failAll, mayAskAgain } from '../partition/entries/failed-batch.ts';
+import type { FateQuestion } from '../partition/entries/fate-codec.ts';
+import { executeOfPeer } from '../partition/entries/newer-commands.ts';
+import type { Cohorts } from '../partition/proposing/cohort.ts';
+import type { Turns } from '../partition/turns/turns.ts';
 import type { Asker, Transport } from '../transport/transport.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
@@ -43,7 +43,7 @@ export interface RouterOptions {
   readonly routes: MutableRouteTable;
   /** Of the group that the table names. */
   local(namespace: Namespace, partition: PartitionId): LocalPartition | undefined;
-  /** This node's replica of the group takes part in nothing yet (`partition/return-hold.ts`). */
+  /** This node's replica of the group takes part in nothing yet (`partition/members/return-hold.ts`). */
   holds(group: GroupId): boolean;
   /** Why this node's replica of the group stopped after a fault; undefined: it did not. */
   faultOf(group: GroupId): string | undefined;

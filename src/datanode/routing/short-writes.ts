@@ -3,7 +3,7 @@
  * whoever asks again, up to a bound (`limits.sessionBatchBytesMax`): one that gives data back could
  * push out what another connection was answered, and what it took would be lost to both.
  */
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 
 export const shortWrites: ReadonlySet<string> = new Set([
   ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange', 'setbit'],

@@ -4,9 +4,9 @@
  */
 import { codeOf, messageOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
-import type { LocalPartition } from '../partition/batch.ts';
-import { refusedWait } from '../partition/newer-commands.ts';
-import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../partition/wait.ts';
+import type { LocalPartition } from '../partition/entries/batch.ts';
+import { refusedWait } from '../partition/entries/newer-commands.ts';
+import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../partition/entries/wait.ts';
 import type { Asker } from '../transport/transport.ts';
 import type { Router, RouterOptions } from './router.ts';
 import type { LeaderHint } from './table.ts';

@@ -7,7 +7,7 @@ import { slotOfKey } from '../../common/hash.ts';
 import { type Command, keysOf } from '../commands/command.ts';
 import { isClusterDoor, type Session } from '../commands/node-context.ts';
 import { isSubscribed } from '../commands/pubsub-port.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import { redirectTo } from './redirect.ts';

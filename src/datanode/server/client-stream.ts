@@ -7,7 +7,7 @@ import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Queued } from '../commands/node-context.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';

@@ -11,7 +11,7 @@ import type { Command } from '../commands/command.ts';
 import type { Door, Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
 import { noteWitness } from '../commands/witness.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';

@@ -2,7 +2,7 @@
 import type { Namespace } from '../../common/ids.ts';
 import { word } from '../commands/args.ts';
 import { type Command, carriedOut } from '../commands/command.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 
 const OPTIONS_AT = 3;

@@ -14,7 +14,7 @@ import {
 import type { Door } from '../commands/node-context.ts';
 import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
 import { resolveCommand } from '../commands/table.ts';
-import type { CommandLine, PreparedRead } from '../partition/batch.ts';
+import type { CommandLine, PreparedRead } from '../partition/entries/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';
 import { type Part, splitByKeys } from './fan-out.ts';

@@ -4,7 +4,7 @@ import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/command.ts';
 import { saysDone } from '../commands/kept-reply.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { array, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';

@@ -8,8 +8,13 @@ import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import type { Gone } from '../../common/lazy-abort.ts';
 import type { Witness } from '../commands/witness.ts';
-import type { CommandBatch, CommandLine, LineResult, PreparedRead } from '../partition/batch.ts';
-import { growthOf } from '../partition/line-growth.ts';
+import type {
+  CommandBatch,
+  CommandLine,
+  LineResult,
+  PreparedRead,
+} from '../partition/entries/batch.ts';
+import { growthOf } from '../partition/proposing/line-growth.ts';
 import { error, type Protocol, type Reply } from '../resp/reply.ts';
 import type { HoldBudget } from './hold-budget.ts';
 import type { LongWrites } from './long-writes.ts';

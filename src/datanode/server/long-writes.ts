@@ -5,7 +5,7 @@
  */
 import { limits } from '../../common/limits.ts';
 import { type Command, carriedOut } from '../commands/command.ts';
-import type { CommandLine, LineResult } from '../partition/batch.ts';
+import type { CommandLine, LineResult } from '../partition/entries/batch.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { isShortWrite } from '../routing/short-writes.ts';
 import type { Lane, LaneItem } from './lane.ts';

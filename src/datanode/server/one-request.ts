@@ -1,6 +1,6 @@
 /** A client's command for one partition, on its way there and back. */
-import type { CommandLine, PreparedRead } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
+import type { CommandLine, PreparedRead } from '../partition/entries/batch.ts';
+import { lineBytes } from '../partition/entries/envelope.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { DataCommand, Target } from './dispatch.ts';
 import type { Fate, LaneItem } from './lane.ts';

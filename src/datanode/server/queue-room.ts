@@ -3,9 +3,9 @@
  * entry of the log and one frame between nodes, and until EXEC all of it lies in this node's memory.
  */
 import { limits } from '../../common/limits.ts';
-import type { CommandLine } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
-import { growthOf } from '../partition/line-growth.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
+import { lineBytes } from '../partition/entries/envelope.ts';
+import { growthOf } from '../partition/proposing/line-growth.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import { error, type Reply } from '../resp/reply.ts';
 

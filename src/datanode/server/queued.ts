@@ -1,7 +1,7 @@
 /** What MULTI keeps of each command until EXEC. */
 import type { PartitionId } from '../../common/ids.ts';
 import { carriedOut, type NodeCommand } from '../commands/command.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';
 

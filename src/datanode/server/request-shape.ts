@@ -5,7 +5,7 @@ import { type Command, keysOf } from '../commands/command.ts';
 import { CARRIED_AT } from '../commands/once-line.ts';
 import { wrongShape } from '../commands/server-row.ts';
 import { resolveCommand } from '../commands/table.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 
 const SHOWN_CHARACTERS_MAX = 128;

@@ -5,8 +5,8 @@
  */
 import { messageOf } from '../../common/errors.ts';
 import type { NodeCommand } from '../commands/command.ts';
-import type { CommandLine } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
+import { lineBytes } from '../partition/entries/envelope.ts';
 import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { ExclusiveGround, Waiting } from './exclusive.ts';
 import { killsOf, type Queued, type QueuedOfNode } from './queued.ts';

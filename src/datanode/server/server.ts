@@ -21,7 +21,7 @@ import type {
   Session,
 } from '../commands/node-context.ts';
 import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/notify-flags.ts';
-import type { PartitionMeters } from '../partition/meters.ts';
+import type { PartitionMeters } from '../partition/host/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
 import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';

@@ -8,7 +8,7 @@ import type { Command, NodeCommand, WriteCommand } from '../commands/command.ts'
 import { selectedNamespace } from '../commands/connection.ts';
 import { ExecWriter, encodeExec } from '../commands/exec-line.ts';
 import { carrying } from '../commands/once.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { array, error, NULL_ARRAY, OK, type Protocol, QUEUED, type Reply } from '../resp/reply.ts';

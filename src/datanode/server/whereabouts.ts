@@ -1,7 +1,7 @@
 /** Where the commands of one connection go: their partitions' lanes, or another node's port. */
 import type { GroupId, PartitionId } from '../../common/ids.ts';
 import type { Session } from '../commands/node-context.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import { type LanePlace, NO_GROUP } from './lane.ts';

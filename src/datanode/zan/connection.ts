@@ -8,7 +8,7 @@ import type { ByteStream } from '../../common/network.ts';
 import type { NodeCommand } from '../commands/command.ts';
 import type { Session } from '../commands/node-context.ts';
 import { createSubscriber } from '../commands/pubsub-port.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { ClientStream } from '../server/client-stream.ts';
 import type { ClientConnection, ConnectionWorld } from '../server/connection-world.ts';

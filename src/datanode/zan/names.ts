@@ -3,7 +3,7 @@
  * the arguments which that needs. What stands at the place of a key stays as the client wrote it. A
  * name that is not here means what it means to Redis. Pure.
  */
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 
 export interface Translation {
   /** As a row's: n exactly, −n at least, the name counted. */

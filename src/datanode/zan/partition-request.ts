@@ -1,6 +1,6 @@
 /** What one partition is asked for a client of ZanRedisDB. */
-import type { CommandLine } from '../partition/batch.ts';
-import { lineBytes } from '../partition/envelope.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
+import { lineBytes } from '../partition/entries/envelope.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Fate, LaneItem } from '../server/lane.ts';
 import { mayAnswerMuch } from '../server/long-writes.ts';

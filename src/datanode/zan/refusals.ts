@@ -3,7 +3,7 @@
  * ERR_CLUSTER_CHANGED and "the node stopped" mean to ask the placedriver again and to send the same
  * once more, so these are said only when nothing happened; all else ends the command. Pure.
  */
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Fate } from '../server/lane.ts';
 

@@ -2,7 +2,7 @@
 import type { Namespace } from '../../common/ids.ts';
 import type { Command, NodeCommand, ReadCommand, WriteCommand } from '../commands/command.ts';
 import { findCommand, resolveCommand } from '../commands/table.ts';
-import type { CommandLine } from '../partition/batch.ts';
+import type { CommandLine } from '../partition/entries/batch.ts';
 import { splitKey, splitTable } from './key.ts';
 import { nodeCommands, type TableScan, tableScans, translations } from './names.ts';
 import { INVALID_ARGUMENTS, INVALID_COMMAND } from './refusals.ts';

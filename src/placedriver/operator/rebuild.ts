@@ -2,7 +2,7 @@
  * A group that lost its quorum is given up: a group under a new id goes on from a survivor. One
  * transaction writes the wanted record and takes the former leader's report away; it fails when a
  * member's node has registered or gone meanwhile, so whoever comes back is refused by the record it
- * reads (`datanode/partition/return-hold.ts`), or was seen here.
+ * reads (`datanode/partition/members/return-hold.ts`), or was seen here.
  */
 import { KvorumError } from '../../common/errors.ts';
 import type { NodeId, ReplicaId } from '../../common/ids.ts';

@@ -14,7 +14,7 @@ import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
 import type { KeyEvent } from '../../../src/datanode/encoding/view.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
-import { orTooLarge, runReply } from '../../../src/datanode/partition/run-ranges.ts';
+import { orTooLarge, runReply } from '../../../src/datanode/partition/turns/run-ranges.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { error, type Reply } from '../../../src/datanode/resp/reply.ts';

@@ -4,7 +4,7 @@ import { limits } from '../../../src/common/limits.ts';
 import { turnWorkOf } from '../../../src/common/turn-work.ts';
 import type { BatchOperation } from '../../../src/datanode/engine/engine.ts';
 import { type Batching, turnsOf, writeInSteps } from '../../../src/datanode/engine/write-steps.ts';
-import { Pace } from '../../../src/datanode/partition/pace.ts';
+import { Pace } from '../../../src/datanode/partition/turns/pace.ts';
 import { handClock } from '../partition/hand-clock.ts';
 
 /** Takes over an operation in 10 µs. */

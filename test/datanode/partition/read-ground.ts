@@ -1,6 +1,6 @@
 /** What reads of a replica at rest, which has applied up to 7, stand on; engine and pace are the test's. */
-import type { FollowerReadGround } from '../../../src/datanode/partition/follower-reads.ts';
-import { RangeRoom } from '../../../src/datanode/partition/range-room.ts';
+import type { FollowerReadGround } from '../../../src/datanode/partition/reading/follower-reads.ts';
+import { RangeRoom } from '../../../src/datanode/partition/reading/range-room.ts';
 
 export const readGround = {
   appliedIndex: () => 7,

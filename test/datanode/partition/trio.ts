@@ -8,16 +8,16 @@ import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { createMemoryHost, type MemoryHost } from '../../../src/datanode/engine/memory.ts';
-import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
-import { PartitionHost } from '../../../src/datanode/partition/host.ts';
-import type { LeaderNews } from '../../../src/datanode/partition/host-options.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/entries/batch.ts';
+import { PartitionHost } from '../../../src/datanode/partition/host/host.ts';
+import type { LeaderNews } from '../../../src/datanode/partition/host/host-options.ts';
 import {
   defaultHostSettings,
   type HostSettings,
-} from '../../../src/datanode/partition/host-settings.ts';
-import { ReplicaNotes } from '../../../src/datanode/partition/replica-notes.ts';
-import type { WantedTable } from '../../../src/datanode/partition/replica-set.ts';
-import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshot-codec.ts';
+} from '../../../src/datanode/partition/host/host-settings.ts';
+import { ReplicaNotes } from '../../../src/datanode/partition/host/replica-notes.ts';
+import type { WantedTable } from '../../../src/datanode/partition/host/replica-set.ts';
+import { decodeSnapshotHeader } from '../../../src/datanode/partition/snapshots/snapshot-codec.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog } from '../../../src/datanode/raftlog/shared-log.ts';
 import type { Transport } from '../../../src/datanode/transport/transport.ts';

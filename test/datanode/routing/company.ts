@@ -3,8 +3,8 @@
  * that no replica is held, or has stopped after a fault.
  */
 import { type Clock, systemClock } from '../../../src/common/clock.ts';
-import { Cohorts } from '../../../src/datanode/partition/cohort.ts';
-import { Turns } from '../../../src/datanode/partition/turns.ts';
+import { Cohorts } from '../../../src/datanode/partition/proposing/cohort.ts';
+import { Turns } from '../../../src/datanode/partition/turns/turns.ts';
 import type { Asker } from '../../../src/datanode/transport/transport.ts';
 
 export function company(clock: Clock = systemClock) {

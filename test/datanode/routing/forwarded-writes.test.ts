@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/entries/batch.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { ForwardedWrites } from '../../../src/datanode/routing/forwarded-writes.ts';
 import type { LeaderHint } from '../../../src/datanode/routing/table.ts';

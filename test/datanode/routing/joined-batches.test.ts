@@ -5,7 +5,7 @@ import type {
   CommandBatch,
   LineResult,
   PreparedRead,
-} from '../../../src/datanode/partition/batch.ts';
+} from '../../../src/datanode/partition/entries/batch.ts';
 import { bulk } from '../../../src/datanode/resp/reply.ts';
 import { JoinedBatches } from '../../../src/datanode/routing/joined-batches.ts';
 import { company } from './company.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isFateQuestion } from '../../../src/datanode/partition/fate-codec.ts';
+import { isFateQuestion } from '../../../src/datanode/partition/entries/fate-codec.ts';
 import {
   decodeLeader,
   decodeLeaderQuestion,

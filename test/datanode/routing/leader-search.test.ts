@@ -1,9 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import type { CommandBatch, LocalPartition } from '../../../src/datanode/partition/batch.ts';
-import { refusalOf } from '../../../src/datanode/partition/failed-batch.ts';
-import { NOT_LED_HERE } from '../../../src/datanode/partition/wait.ts';
+import type {
+  CommandBatch,
+  LocalPartition,
+} from '../../../src/datanode/partition/entries/batch.ts';
+import { refusalOf } from '../../../src/datanode/partition/entries/failed-batch.ts';
+import { NOT_LED_HERE } from '../../../src/datanode/partition/entries/wait.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { isLeaderQuestion } from '../../../src/datanode/routing/leader-question.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';

@@ -1,7 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import type { CommandBatch, EntryFate, LineResult } from '../../../src/datanode/partition/batch.ts';
-import type { FateQuestion } from '../../../src/datanode/partition/fate-codec.ts';
+import type {
+  CommandBatch,
+  EntryFate,
+  LineResult,
+} from '../../../src/datanode/partition/entries/batch.ts';
+import type { FateQuestion } from '../../../src/datanode/partition/entries/fate-codec.ts';
 import { error, integer, OK } from '../../../src/datanode/resp/reply.ts';
 import { LostEntries } from '../../../src/datanode/routing/lost-entries.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';

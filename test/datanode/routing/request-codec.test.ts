@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ErrorCode, errorTable, KvorumError } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import type { CommandBatch, LineResult } from '../../../src/datanode/partition/batch.ts';
+import type { CommandBatch, LineResult } from '../../../src/datanode/partition/entries/batch.ts';
 import { bulk, OK } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeBatch,

@@ -9,8 +9,8 @@ import type {
   EntryFate,
   EntryPlace,
   LocalPartition,
-} from '../../../src/datanode/partition/batch.ts';
-import type { WaitRequest } from '../../../src/datanode/partition/wait.ts';
+} from '../../../src/datanode/partition/entries/batch.ts';
+import type { WaitRequest } from '../../../src/datanode/partition/entries/wait.ts';
 import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeBatch,

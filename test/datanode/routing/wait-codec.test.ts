@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
-import type { WaitOutcome } from '../../../src/datanode/partition/wait.ts';
+import type { WaitOutcome } from '../../../src/datanode/partition/entries/wait.ts';
 import { bulk } from '../../../src/datanode/resp/reply.ts';
 import {
   decodeWaitAnswer,

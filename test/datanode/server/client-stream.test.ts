@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import type { ByteStream, StreamHandlers } from '../../../src/common/network.ts';
-import type { CommandLine } from '../../../src/datanode/partition/batch.ts';
+import type { CommandLine } from '../../../src/datanode/partition/entries/batch.ts';
 import { OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { ClientMemory } from '../../../src/datanode/server/client-memory.ts';
 import { ClientStream } from '../../../src/datanode/server/client-stream.ts';

@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
 import type { Door } from '../../../src/datanode/commands/node-context.ts';
-import { PartitionMeters } from '../../../src/datanode/partition/meters.ts';
+import { PartitionMeters } from '../../../src/datanode/partition/host/meters.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';

@@ -1,6 +1,6 @@
 /** A connection's lanes: those of groups that went do not stay for as long as the client does. */
 import { describe, expect, test } from 'vitest';
-import type { LineResult } from '../../../src/datanode/partition/batch.ts';
+import type { LineResult } from '../../../src/datanode/partition/entries/batch.ts';
 import { integer, OK } from '../../../src/datanode/resp/reply.ts';
 import type { LaneItem } from '../../../src/datanode/server/lane.ts';
 import { LaneSet, type LanesWorld } from '../../../src/datanode/server/lane-set.ts';

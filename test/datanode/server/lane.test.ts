@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import { LazyAbort } from '../../../src/common/lazy-abort.ts';
-import type { LineResult } from '../../../src/datanode/partition/batch.ts';
+import type { LineResult } from '../../../src/datanode/partition/entries/batch.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import type { LaneItem } from '../../../src/datanode/server/lane.ts';
 import { LaneSet, type LanesWorld } from '../../../src/datanode/server/lane-set.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { lineBytes } from '../../../src/datanode/partition/envelope.ts';
+import { lineBytes } from '../../../src/datanode/partition/entries/envelope.ts';
 import { QueueRoom } from '../../../src/datanode/server/queue-room.ts';
 
 test('there is room for as many bytes as one request may have', () => {

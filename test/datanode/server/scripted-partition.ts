@@ -6,8 +6,8 @@ import type {
   EntryFate,
   LineResult,
   LocalPartition,
-} from '../../../src/datanode/partition/batch.ts';
-import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/wait.ts';
+} from '../../../src/datanode/partition/entries/batch.ts';
+import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/entries/wait.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../commands/lone-partition.ts';
 

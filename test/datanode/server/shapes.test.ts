@@ -5,8 +5,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { expect, test } from 'vitest';
 import { createSubscriber } from '../../../src/datanode/commands/pubsub-port.ts';
-import { type CommandBatch, changedBatch } from '../../../src/datanode/partition/batch.ts';
-import { stateAt } from '../../../src/datanode/partition/state.ts';
+import { type CommandBatch, changedBatch } from '../../../src/datanode/partition/entries/batch.ts';
+import { stateAt } from '../../../src/datanode/partition/storage/state.ts';
 import { createSession } from '../../../src/datanode/server/session.ts';
 
 setFlagsFromString('--allow-natives-syntax');

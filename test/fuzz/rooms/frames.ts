@@ -6,19 +6,19 @@ import {
   decodeFateQuestion,
   encodeFate,
   encodeFateQuestion,
-} from '../../../src/datanode/partition/fate-codec.ts';
-import {
-  decodeSleepersAnswer,
-  decodeSleepersQuery,
-  encodeSleepersAnswer,
-  encodeSleepersQuery,
-} from '../../../src/datanode/partition/sleepers-query.ts';
+} from '../../../src/datanode/partition/entries/fate-codec.ts';
 import {
   decodeStandingQuery,
   decodeStandings,
   encodeStandingQuery,
   encodeStandings,
-} from '../../../src/datanode/partition/standing.ts';
+} from '../../../src/datanode/partition/members/standing.ts';
+import {
+  decodeSleepersAnswer,
+  decodeSleepersQuery,
+  encodeSleepersAnswer,
+  encodeSleepersQuery,
+} from '../../../src/datanode/partition/sleeping/sleepers-query.ts';
 import { decodePeerBody, encodePeerBody } from '../../../src/datanode/pubsub/peer-codec.ts';
 import {
   decodeConfChange,

@@ -4,7 +4,7 @@ import {
   decodeEnvelope,
   type Envelope,
   encodeEnvelope,
-} from '../../../src/datanode/partition/envelope.ts';
+} from '../../../src/datanode/partition/entries/envelope.ts';
 import { decodeConfChange } from '../../../src/datanode/raft/conf-change-codec.ts';
 import {
   BATCH_HEADER_BYTES,

@@ -7,15 +7,15 @@ import {
   decodeSnapshotHeader,
   encodeSnapshotHeader,
   SnapshotDecoder,
-} from '../../../src/datanode/partition/snapshot-codec.ts';
-import { SnapshotInbox } from '../../../src/datanode/partition/snapshot-inbox.ts';
+} from '../../../src/datanode/partition/snapshots/snapshot-codec.ts';
+import { SnapshotInbox } from '../../../src/datanode/partition/snapshots/snapshot-inbox.ts';
 import {
   decodeProgress,
   decodeProgressQuery,
   encodeProgress,
   encodeProgressQuery,
-} from '../../../src/datanode/partition/snapshot-resume.ts';
-import { decodeState, encodeState } from '../../../src/datanode/partition/state.ts';
+} from '../../../src/datanode/partition/snapshots/snapshot-resume.ts';
+import { decodeState, encodeState } from '../../../src/datanode/partition/storage/state.ts';
 import { chunksOf } from '../bytes.ts';
 import { type Door, roomOfDoors } from '../engine/doors.ts';
 import { hold, type Room } from '../engine/room.ts';

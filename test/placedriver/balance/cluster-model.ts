@@ -1,6 +1,6 @@
 /**
  * A cluster that only moves replicas: nodes that register and go, and groups that carry out what
- * their wanted record asks for, one step at a time, as `partition/membership-plan` does.
+ * their wanted record asks for, one step at a time, as `partition/members/membership-plan` does.
  */
 
 import { runAtOnce } from '../../../src/common/slices.ts';

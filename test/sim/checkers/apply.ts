@@ -5,7 +5,7 @@
 import type { LogIndex } from '../../../src/common/ids.ts';
 import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
 import { createView } from '../../../src/datanode/encoding/txn.ts';
-import { decodeState } from '../../../src/datanode/partition/state.ts';
+import { decodeState } from '../../../src/datanode/partition/storage/state.ts';
 import { hashOf } from '../engine.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 import { isEmptying } from './emptying.ts';

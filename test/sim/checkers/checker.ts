@@ -1,6 +1,6 @@
 /** What is judged after every step, and how a violation is told. */
 import type { GroupId, Incarnation, NodeId } from '../../../src/common/ids.ts';
-import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import type { Replica } from '../../../src/datanode/partition/replica/replica.ts';
 import type { SimCluster } from '../cluster.ts';
 
 /** A replica of a running process. */

@@ -1,9 +1,9 @@
 /** What an entry of a log carries. */
 import { isBrokenExec } from '../../../src/datanode/commands/exec-line.ts';
 import { DONE } from '../../../src/datanode/commands/kept-reply.ts';
-import { decodeEnvelope } from '../../../src/datanode/partition/envelope.ts';
-import { BATCH_FULL, BATCH_LOST } from '../../../src/datanode/partition/once-batches.ts';
-import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
+import { BATCH_FULL, BATCH_LOST } from '../../../src/datanode/partition/applying/once-batches.ts';
+import { decodeEnvelope } from '../../../src/datanode/partition/entries/envelope.ts';
+import type { CarriedWaiter } from '../../../src/datanode/partition/entries/waiter-codec.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 type Line = readonly Buffer[];

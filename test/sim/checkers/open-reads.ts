@@ -10,7 +10,7 @@ import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
 import type { Pacing } from '../../../src/datanode/encoding/slices.ts';
 import { createView } from '../../../src/datanode/encoding/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
-import { runRanges } from '../../../src/datanode/partition/run-ranges.ts';
+import { runRanges } from '../../../src/datanode/partition/turns/run-ranges.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';

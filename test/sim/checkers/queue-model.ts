@@ -4,9 +4,9 @@
  * reply about a queue, and whom each entry serves with what, must be what this gives.
  */
 import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
-import type { EnvelopeBody } from '../../../src/datanode/partition/envelope.ts';
-import type { Served } from '../../../src/datanode/partition/serving.ts';
-import type { CarriedWaiter } from '../../../src/datanode/partition/waiter-codec.ts';
+import type { Served } from '../../../src/datanode/partition/applying/serving.ts';
+import type { EnvelopeBody } from '../../../src/datanode/partition/entries/envelope.ts';
+import type { CarriedWaiter } from '../../../src/datanode/partition/entries/waiter-codec.ts';
 import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';

@@ -4,7 +4,7 @@
  * A group that an operator has given up, or deleted with its namespace, decides nothing any more.
  */
 import type { GroupId } from '../../../src/common/ids.ts';
-import type { ReplicaState } from '../../../src/datanode/partition/state.ts';
+import type { ReplicaState } from '../../../src/datanode/partition/storage/state.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';
 
 export function quorumChecker(): Checker {

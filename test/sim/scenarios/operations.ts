@@ -1,6 +1,6 @@
 /** What operators do to a cluster that serves, while things break: restarts one by one, namespaces deleted. */
 import { codeOf } from '../../../src/common/errors.ts';
-import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import type { Replica } from '../../../src/datanode/partition/replica/replica.ts';
 import { keys, type LeaderRecord } from '../../../src/meta/schema.ts';
 import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
 import { textOf } from '../call.ts';

@@ -5,7 +5,7 @@
  */
 import { must } from '../../../src/common/assert.ts';
 import { codeOf } from '../../../src/common/errors.ts';
-import type { Replica } from '../../../src/datanode/partition/replica.ts';
+import type { Replica } from '../../../src/datanode/partition/replica/replica.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import type { Operator } from '../../../src/placedriver/operator/operator.ts';
 import { type Call, textOf } from '../call.ts';

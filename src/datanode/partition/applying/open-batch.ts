@@ -1,0 +1,44 @@
+/** Entries that are applied, on their way into one engine batch. */
+import type { Txn } from '../../encoding/txn.ts';
+import type { Entry } from '../../raft/message.ts';
+import { replyBytes } from '../../resp/reply-bytes.ts';
+import type { ReplicaState } from '../storage/state.ts';
+import type { AppliedEntry } from './applier.ts';
+import { type ApplyStep, Weight } from './apply-lines.ts';
+
+export interface OpenBatch {
+  readonly txn: Txn;
+  /** Of what was applied since it was last asked. */
+  readonly weight: Weight;
+  readonly applied: AppliedEntry[];
+  state: ReplicaState;
+  expiryEntries: number;
+  expiredKeys: number;
+  /** Of what `applied` answers, which is kept until the batch is written. */
+  replyBytes: number;
+}
+
+/** Behind `state`. */
+export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
+  const counts = { expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
+  return { txn, weight: new Weight(txn), applied: [], state, ...counts };
+}
+
+/** What is kept until the batch is written. */
+export function heldBytes({ replyBytes, txn }: OpenBatch): number {
+  return replyBytes + Math.max(txn.putBytes, txn.heldBytes);
+}
+
+/** The entry is applied to the batch's transaction. */
+export function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep): void {
+  batch.state = step.state;
+  if (step.expired !== undefined) {
+    batch.expiryEntries++;
+    batch.expiredKeys += step.expired;
+  }
+  const { replies, served } = step;
+  for (const reply of replies) batch.replyBytes += replyBytes(reply);
+  batch.applied.push(
+    served === undefined ? { index, term, replies } : { index, term, replies, served },
+  );
+}

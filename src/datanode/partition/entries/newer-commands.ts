@@ -1,0 +1,52 @@
+/**
+ * What nodes of a newer build send for replicas of this one. A command that is not known here never
+ * comes into the log: every replica that does not know it either would have to stop.
+ */
+import { resolveCommand } from '../../commands/table.ts';
+import { unknownIn } from '../../commands/unknown.ts';
+import { error, type Reply } from '../../resp/reply.ts';
+import {
+  type CommandBatch,
+  type CommandLine,
+  changedBatch,
+  type LineResult,
+  type LocalPartition,
+} from './batch.ts';
+import type { WaitOutcome, WaitRequest } from './wait.ts';
+
+/** Stands in the log for a command that is refused: no build carries it out, all answer an error. */
+const STAND_IN: CommandLine = [Buffer.from('PING')];
+
+/**
+ * Runs a peer's batch. Commands of a write that are not known are answered by an error, the others are
+ * carried out: they may be other clients’, and share a session’s sequence with them.
+ */
+export async function executeOfPeer(
+  local: Pick<LocalPartition, 'execute'>,
+  batch: CommandBatch,
+): Promise<readonly LineResult[]> {
+  if (batch.kind === 'read') return local.execute(batch);
+  const refusals = batch.lines.map(refusalOfUnknown);
+  if (refusals.every((refusal) => refusal === undefined)) return local.execute(batch);
+  const lines = batch.lines.map((line, at) => (refusals[at] === undefined ? line : STAND_IN));
+  const results = await local.execute(changedBatch(batch, { lines }));
+  return results.map((result, at) => {
+    const reply = refusals[at];
+    return result.ok && reply !== undefined ? { ...result, reply } : result;
+  });
+}
+
+/** A client of a peer that would wait by a command which is not known here; undefined: it is known. */
+export function refusedWait({ line, withdraw }: WaitRequest): WaitOutcome | undefined {
+  const reply = withdraw ? undefined : refusalOfUnknown(line);
+  return reply && { kind: 'served', reply };
+}
+
+function refusalOfUnknown(line: CommandLine): Reply | undefined {
+  const name = unknownIn(line, resolveCommand);
+  if (name === undefined) return undefined;
+  return error(
+    `ERR the leader of this partition does not know '${name}': it runs an older kvorum than the ` +
+      'node that was asked; upgrade it; nothing happened',
+  );
+}

@@ -1,0 +1,399 @@
+/**
+ * One replica of one group: the raft core wired to log, engine and transport.
+ *
+ * Inputs (messages, ticks, proposals, storage completions) only change state and ask for a turn;
+ * `turn` then proposes what was gathered, asks for one read round, and carries out what the core
+ * hands out (`effects.ts`).
+ */
+import { must } from '../../../common/assert.ts';
+import { faultOf, messageOf } from '../../../common/errors.ts';
+import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../../common/ids.ts';
+import type { PartitionRecord } from '../../../meta/schema.ts';
+import { type Counts, readCounts } from '../../encoding/system.ts';
+import { createView } from '../../encoding/txn.ts';
+import type { PeerMessage, SleepMessage } from '../../raft/message.ts';
+import { createRaftNode } from '../../raft/raft.ts';
+import type { RaftNode, RaftStatus } from '../../raft/ready.ts';
+import type { ReplicaLog } from '../../raftlog/raft-log.ts';
+import { type AppliedBatch, type AppliedEntry, Applier } from '../applying/applier.ts';
+import type { CommandBatch, LineResult, LocalPartition } from '../entries/batch.ts';
+import type { DueKey } from '../entries/envelope.ts';
+import { refusalOf } from '../entries/failed-batch.ts';
+import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../entries/wait.ts';
+import { Leadership } from '../leading/leadership.ts';
+import { RoleWatch } from '../leading/role-watch.ts';
+import { Sleep } from '../sleeping/sleep.ts';
+import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
+import type { SnapshotHeader } from '../snapshots/snapshot-codec.ts';
+import type { ReceivedSnapshot } from '../snapshots/snapshot-inbox.ts';
+import { compactLog } from '../storage/compaction.ts';
+import { engineName } from '../storage/engine-names.ts';
+import { EngineSlot } from '../storage/engine-slot.ts';
+import { GroupTime } from '../storage/group-time.ts';
+import { LogWriter } from '../storage/log-writer.ts';
+import { ReplicaStorage } from '../storage/replica-storage.ts';
+import { membershipOf, type ReplicaState } from '../storage/state.ts';
+import { guarded } from '../turns/turns.ts';
+import { Expiry } from '../upkeep/expiry.ts';
+import { Effects } from './effects.ts';
+import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
+import { Requests } from './requests.ts';
+
+export class Replica implements LocalPartition {
+  readonly id: ReplicaId;
+  readonly record: PartitionRecord;
+  readonly namespace: Namespace;
+  readonly partition: PartitionId;
+  readonly #world: ReplicaWorld;
+  readonly #log: ReplicaLog;
+  readonly #writer: LogWriter;
+  readonly #raft: RaftNode;
+  readonly #time: GroupTime;
+  readonly #requests: Requests;
+  readonly #applier: Applier;
+  readonly #expiry: Expiry;
+  readonly #snapshots: ReplicaSnapshots;
+  readonly slot: EngineSlot;
+  readonly #leadership: Leadership;
+  readonly #effects: Effects;
+  readonly #sleep: Sleep;
+  readonly #roles: RoleWatch;
+  #stopped = false;
+  #closed: Promise<void> = Promise.resolve();
+
+  constructor(world: ReplicaWorld, open: OpenReplica) {
+    this.#world = world;
+    this.id = open.id;
+    this.record = open.record;
+    this.namespace = open.record.namespace;
+    this.partition = open.record.partition;
+    this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
+    this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
+    this.#time = new GroupTime(world, this.id, () => this.state.confState.voters);
+    this.#time.resume(open.state.timeMs, this.#log);
+    this.#writer = new LogWriter(world.log, this.#log, open.id);
+    this.#applier = this.#createApplier(open);
+    this.#snapshots = this.#createSnapshots(open);
+    this.#expiry = this.#createExpiry();
+    const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
+    this.#raft = createRaftNode(raftConfig(world, open, storage));
+    this.#requests = this.#createRequests();
+    const own = { state: () => this.state, tell: () => this.#roles.tell() };
+    this.#leadership = new Leadership(world, this.id, this.#raft, own);
+    this.#effects = this.#createEffects();
+    this.#sleep = this.#createSleep();
+    this.#roles = this.#createRoles();
+  }
+
+  get isLeader(): boolean {
+    return this.#raft.role === 'leader' && !this.#stopped;
+  }
+
+  get term(): Term {
+    return this.#raft.term;
+  }
+
+  get leader(): ReplicaId {
+    return this.#raft.leader;
+  }
+
+  get state(): ReplicaState {
+    return this.#applier.state;
+  }
+
+  /** Its group is idle (decision 19). */
+  get asleep(): boolean {
+    return this.#sleep.asleep;
+  }
+
+  get appliedIndex(): LogIndex {
+    return this.state.index;
+  }
+
+  /** Nothing comes of ticking it before it asks for a turn. */
+  get rests(): boolean {
+    return this.#sleep.asleep && this.#expiry.rests;
+  }
+
+  readonly status = (): RaftStatus => this.#raft.status();
+
+  readonly counts = (): Counts => readCounts(createView(this.slot.engine));
+
+  /** The live parts, for observers; not to be changed. */
+  inspect() {
+    const own = { raft: this.#raft, log: this.#log, time: this.#time };
+    return { ...own, engine: this.slot.engine, waiting: this.#requests.waiting };
+  }
+
+  execute(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const refused = refusalOf(batch, this);
+    if (refused !== undefined) return Promise.resolve(refused);
+    if (this.isLeader) this.#sleep.wake();
+    this.#world.requestTurn();
+    return this.#requests.gather(batch);
+  }
+
+  wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    if (!this.isLeader) return Promise.resolve(NOT_LED_HERE);
+    this.wake();
+    return this.#requests.wait(request, gone);
+  }
+
+  confirmServed(ids: readonly Buffer[]): void {
+    if (!this.isLeader) return;
+    this.wake();
+    this.#requests.confirmServed(ids);
+  }
+
+  step(message: PeerMessage): void {
+    this.#input(() => {
+      this.#sleep.onMessage(message);
+      this.#raft.step(message);
+    });
+  }
+
+  stepSleep(message: SleepMessage): void {
+    this.#input(() => this.#sleep.onSleepMessage(message));
+  }
+
+  /** Something changed that the group may have to act on. */
+  wake(): void {
+    this.#input(() => this.#sleep.wake());
+  }
+
+  tick(): void {
+    if (this.#stopped) return;
+    if (this.#sleep.tick()) return this.#expiry.tick();
+    this.#raft.tick();
+    this.#requests.expire();
+    this.#expiry.tick();
+    this.#requests.resume();
+    this.#leadership.tick();
+    this.#world.requestTurn();
+  }
+
+  campaign(): void {
+    this.#sleep.wake();
+    this.#input(() => this.#raft.campaign());
+  }
+
+  /** The leader's node went away: forget it, so that a pre-vote is granted; see RaftNode. */
+  forgetLeader(): number {
+    this.#sleep.wake();
+    this.#input(() => this.#raft.forgetLeader());
+    return this.#raft.promiseLeftMs;
+  }
+
+  readonly reportUnreachable = (replica: ReplicaId): void =>
+    this.#input(() => this.#raft.reportUnreachable(replica));
+
+  #input(give: () => void): void {
+    if (this.#stopped) return;
+    guarded(this, give);
+    this.#world.requestTurn();
+  }
+
+  /** Called at the end of a turn in which something came in. */
+  turn(): void {
+    if (this.#stopped) return;
+    this.#requests.flush();
+    while (this.#raft.hasReady()) {
+      const ready = this.#raft.ready();
+      if (ready.softState) this.#roles.notice();
+      for (const message of ready.messages) this.#effects.carryOut(message);
+      if (ready.readStates.length > 0) this.#requests.confirm(ready.readStates);
+    }
+    if (this.#raft.hasLateAppends) this.#world.requestLateAppends();
+    this.#roles.notice();
+  }
+
+  /** What followers are sent without haste leaves now. */
+  sendLateAppends(): void {
+    this.#input(() => this.#raft.sendLateAppends());
+  }
+
+  /** Takes in a snapshot stream; resolves when raft has accepted or ignored it. */
+  receiveSnapshot(header: SnapshotHeader, chunks: AsyncIterable<Buffer>): Promise<void> {
+    return this.#snapshots.receive(header, chunks);
+  }
+
+  readonly snapshotProgress = (id: number): number => this.#snapshots.progress(id);
+
+  /** Syncs the engine, then lets the log go up to a tail behind what is synced (decision 7). */
+  async syncAndCompact(): Promise<void> {
+    if (this.#stopped) return;
+    const current = await this.slot.sync(this.appliedIndex);
+    if (this.#stopped || !current) return;
+    const needed = this.#snapshots.neededBy(this.status().progress);
+    compactLog(this.#world, this.id, this.#log, this.slot.syncedIndex, needed);
+  }
+
+  /** The engine in use; from when a snapshot's is to take its place, that one. */
+  get engineName(): string {
+    return engineName(this.id, this.#log.generation);
+  }
+
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** `settling`: who waits for what is committed hears what it answers. */
+  async stop(settling = true): Promise<void> {
+    if (settling) await this.#requests.settle();
+    if (this.#stopped) return this.#closed;
+    this.#halt('the replica stops');
+    await this.#release();
+    await this.slot.engine.sync();
+    await this.slot.engine.close();
+  }
+
+  readonly fateOf: LocalPartition['fateOf'] = (entry) => this.#requests.fateOf(entry);
+
+  /** Before it has to go, in a moment. */
+  readonly handOver = (): void => this.#input(() => this.#leadership.handOver('takes no more'));
+
+  /** Before its node stops: see `leave.ts`. */
+  giveAway(tried: ReadonlySet<ReplicaId>): ReplicaId {
+    this.wake();
+    return this.#leadership.giveAway(tried);
+  }
+
+  #halt(why: string): void {
+    this.#stopped = true;
+    this.#requests.stop(why);
+    this.#expiry.stop();
+    this.#leadership.stepDown();
+  }
+
+  async #release(): Promise<void> {
+    await this.#applier.stop();
+    await this.#snapshots.close();
+  }
+
+  #createApplier(open: OpenReplica): Applier {
+    return new Applier(this.#world.clock, open.engine, open.state, open.record, {
+      ...this.#world,
+      heldBytesMax: this.#world.settings.applyHeldBytes,
+      mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),
+      applyConfChange: (change) => this.#raft.applyConfChange(change),
+      onClear: () => this.#requests.onClear(),
+      onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
+      onFault: (error) => this.fail(error),
+    });
+  }
+
+  #createSnapshots(open: OpenReplica): ReplicaSnapshots {
+    return new ReplicaSnapshots(this.#world, open, {
+      ...{ slot: this.slot, log: this.#log, writer: this.#writer },
+      appliedIndex: () => this.appliedIndex,
+      stopped: () => this.#stopped,
+      whenIdle: () => this.#applier.whenIdle(),
+      onSwitched: (received) => this.#onSwitched(received),
+      step: (message) => this.step(message),
+      pendingSnapshot: () => this.#raft.pendingSnapshot,
+      onReport: (replica, outcome) =>
+        this.#input(() => this.#raft.reportSnapshot(replica, outcome)),
+      onFault: (error) => this.fail(error),
+    });
+  }
+
+  #createEffects(): Effects {
+    return new Effects({
+      ...{ self: this.id, world: this.#world, raft: this.#raft, writer: this.#writer },
+      ...{ applier: this.#applier, snapshots: this.#snapshots, time: this.#time },
+      ...{ stopped: () => this.#stopped, fail: (failure: unknown) => this.fail(failure) },
+    });
+  }
+
+  #createRoles(): RoleWatch {
+    return new RoleWatch({
+      ...{ raft: this.#raft, share: (replica: ReplicaId) => this.#snapshots.share(replica) },
+      membership: () => membershipOf(this.state, this.#leadership.confirmed),
+      onLead: () => this.#expiry.lead(),
+      onStepDown: () => {
+        this.#expiry.stepDown();
+        this.#leadership.stepDown();
+        this.#requests.stepDown();
+        this.#snapshots.stepDown();
+      },
+      onRole: (news) => this.#world.onRole(news),
+    });
+  }
+
+  #createSleep(): Sleep {
+    return new Sleep({
+      self: this.id,
+      raft: this.#raft,
+      afterTicks: this.#world.settings.sleepAfterTicks,
+      isIdle: () => this.#isIdle(),
+      isReachable: (member) => this.#world.isReachable(member),
+      send: (message) => this.#world.send(message),
+    });
+  }
+
+  #isIdle(): boolean {
+    return this.#requests.isIdle && (!this.isLeader || this.#leadership.finished);
+  }
+
+  #createRequests(): Requests {
+    const { lookups, ranges } = this.#world.meters;
+    const ground = {
+      ...{ raft: this.#raft, ...this.#world, lookups, ranges },
+      engine: () => this.slot.engine,
+      appliedIndex: () => this.appliedIndex,
+      applied: () => this.state,
+      termOf: (index: LogIndex) => this.#log.term(index),
+      hurry: () => this.#applier.hurry(),
+      writing: () => this.#applier.writing,
+      visibleIndex: () => this.#applier.visibleIndex,
+      clearing: () => this.#applier.clearing,
+      nowMs: () => this.#time.nowMs(),
+      appliedTimeMs: () => this.state.timeMs,
+      expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
+      readTimeMs: () => this.#expiry.readTimeMs(),
+      wake: () => this.#sleep.wake(),
+      onFault: (error: unknown) => this.fail(error),
+    };
+    return new Requests(ground, this.record);
+  }
+
+  #createExpiry(): Expiry {
+    const ground = {
+      engine: () => this.slot.engine,
+      appliedTimeMs: () => this.state.timeMs,
+      nowMs: () => this.#time.nowMs(),
+      propose: (keys: readonly DueKey[]) => this.#requests.proposeExpiry(keys),
+      resume: () => this.#requests.resume(),
+    };
+    return new Expiry(ground, this.#world.logger, this.#world.meters);
+  }
+
+  #onSwitched({ engine, state }: ReceivedSnapshot): void {
+    this.#applier.replace(engine, state);
+    this.#time.observe(state.timeMs);
+    this.#expiry.replaced();
+    this.#requests.skipTo(state);
+    this.#world.logger.info('snapshot installed', { index: state.index });
+  }
+
+  #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
+    if (batch.membersChanged && this.isLeader) this.#roles.tell();
+    this.#requests.onApplied(entries, batch);
+    if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
+    if (batch.leavesGarbage) this.slot.garbage.note();
+    this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
+    this.#requests.resume();
+  }
+
+  /** It cannot be trusted or used any more: it stops at once, and its node is told. */
+  fail(error: unknown): void {
+    if (this.#stopped) return;
+    this.#leadership.handOver();
+    this.#halt('the replica stopped after a fault');
+    this.#roles.lose();
+    this.#closed = this.#release()
+      .then(() => this.slot.engine.close())
+      .catch((failure) => this.#world.logger.debug('closing', { error: messageOf(failure) }));
+    this.#world.onFault(faultOf(error, `replica ${this.id}`));
+  }
+}

@@ -1,0 +1,337 @@
+/**
+ * What clients wait for at one replica: writes on their way through the log, reads on their way to
+ * a confirmed leader, elements that are not there yet, and the watches between WATCH and EXEC.
+ */
+import { type Clock, sleep } from '../../../common/clock.ts';
+import type { KeyShare } from '../../../common/hash.ts';
+import type { LogIndex } from '../../../common/ids.ts';
+import { limits } from '../../../common/limits.ts';
+import type { Random } from '../../../common/random.ts';
+import { findKey } from '../../encoding/keyspace.ts';
+import { findServed } from '../../encoding/served.ts';
+import { createView } from '../../encoding/txn.ts';
+import type { ProposeResult, RaftNode, ReadState } from '../../raft/ready.ts';
+import { OK } from '../../resp/reply.ts';
+import type { AppliedBatch, AppliedEntry } from '../applying/applier.ts';
+import { type EntriesGround, RecentEntries } from '../applying/recent-entries.ts';
+import type {
+  CommandBatch,
+  CommandLine,
+  EntryFate,
+  EntryPlace,
+  LineResult,
+} from '../entries/batch.ts';
+import { type DueKey, encodeEnvelope, type OnceLines } from '../entries/envelope.ts';
+import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
+import type { Companion } from '../proposing/cohort.ts';
+import { Proposals } from '../proposing/proposals.ts';
+import { storedBytes } from '../proposing/value-sizes.ts';
+import { FollowerReads } from '../reading/follower-reads.ts';
+import { type ReadGround, Reads } from '../reading/reads.ts';
+import { reachOf, servedBefore } from '../waiting/reach.ts';
+import { type Draft, Waiters } from '../waiting/waiters.ts';
+import { Watches } from '../waiting/watches.ts';
+
+/** Confirmations wait this long for an entry to join. */
+const CONFIRM_ALONE_MS = 1_000;
+const SETTLE_MS = 5;
+
+export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly raft: RaftNode;
+  readonly cohort: Companion;
+  /** The group is needed, should it be asleep. */
+  wake(): void;
+  /** What reads of a follower see; see Expiry. */
+  readTimeMs(): number | undefined;
+  /** Somebody waits for entries that are committed and not applied yet. */
+  hurry(): void;
+  /** Asks for `flush` at the end of this turn. */
+  requestTurn(): void;
+}
+
+export class Requests {
+  readonly #ground: RequestGround;
+  readonly #proposals: Proposals;
+  readonly #reads: Reads;
+  readonly #followerReads: FollowerReads;
+  readonly #watches: Watches;
+  readonly #waiters: Waiters;
+  readonly #recent: RecentEntries;
+  readonly #cohort: Companion;
+  /** Since when there have been confirmations that no entry has taken along. */
+  #confirmingSinceMs: number | undefined;
+
+  constructor(ground: RequestGround, share: KeyShare) {
+    this.#ground = ground;
+    this.#proposals = new Proposals((key) => this.#storedBytes(key));
+    this.#recent = new RecentEntries(ground);
+    const { random, raft, engine, nowMs } = ground;
+    this.#cohort = ground.cohort;
+    const draw = () => random.float();
+    this.#reads = new Reads({ draw, ...ground }, share);
+    const followerGround = {
+      draw,
+      ...ground,
+      monotonicMs: () => ground.clock.monotonicMs(),
+      askLeader: () => this.#askLeader(),
+    };
+    this.#followerReads = new FollowerReads(followerGround, share);
+    this.#watches = new Watches({
+      view: () => createView(engine()),
+      nowMs,
+      besideDueMs: () => this.#reads.besideDueMs,
+      term: () => raft.term,
+      appliedIndex: ground.appliedIndex,
+      settled: () => this.#proposals.count === 0 && raft.lastIndex === ground.appliedIndex(),
+      gather: (batch) => this.#gatherWrites(batch),
+    });
+    this.#waiters = new Waiters({
+      lastIndex: () => raft.lastIndex,
+      appliedIndex: ground.appliedIndex,
+      clearing: () => ground.clearing(),
+      typeOf: (key) => findKey(createView(engine()), key, nowMs()).live?.type,
+      keptReply: (id) => findServed(createView(engine()), id),
+    });
+  }
+
+  /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
+  get waiting(): { readonly writes: number; readonly reads: number } {
+    const due = this.#waiters.confirmations + (this.#waiters.isDue ? 1 : 0);
+    const reads = this.#reads.count + this.#followerReads.count;
+    return { writes: this.#proposals.count + due, reads };
+  }
+
+  get isIdle(): boolean {
+    const { writes, reads } = this.waiting;
+    return writes + reads === 0;
+  }
+
+  gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    if (batch.kind === 'write') return this.#watches.gather(batch);
+    const { maxStalenessMs } = batch;
+    if (maxStalenessMs === undefined || this.#ground.raft.role === 'leader') {
+      return this.#reads.gather(batch);
+    }
+    return this.#followerReads.gather(batch, maxStalenessMs);
+  }
+
+  /** Appends an expire entry; false when this replica cannot propose now. */
+  proposeExpiry(keys: readonly DueKey[]): boolean {
+    const { raft, nowMs, wake, requestTurn } = this.#ground;
+    if (raft.role !== 'leader') return false;
+    wake();
+    const body = { family: 'internal', operation: 'expire', keys } as const;
+    const entry = encodeEnvelope({ timeMs: nowMs(), seed: 0, body });
+    requestTurn();
+    return raft.propose([entry]).ok;
+  }
+
+  /** `gone` aborts when nobody waits for the outcome any more. */
+  wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const { isNew, outcome } = this.#waiters.ask(request);
+    gone?.addEventListener('abort', () => this.#waiters.leave(request), { once: true });
+    if (isNew) void this.#confirmLeadership(request);
+    return outcome;
+  }
+
+  /** These replies have arrived: they need not be kept. */
+  confirmServed(ids: readonly Buffer[]): void {
+    this.#waiters.confirmServed(ids);
+    this.#confirmingSinceMs ??= this.#ground.clock.monotonicMs();
+  }
+
+  /** The turn ends: entries are proposed unless they wait for their cohort, a round of reads begins. */
+  flush(): void {
+    if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
+    if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
+    if (this.#reads.hasFresh) this.#reads.flush(this.#ground.raft);
+  }
+
+  confirm(states: readonly ReadState[]): void {
+    this.#reads.confirm(states);
+    this.#followerReads.confirm(states);
+  }
+
+  onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
+    const { raft } = this.#ground;
+    this.#recent.note(entries, raft.role === 'leader' ? raft.term : undefined);
+    this.#watches.onChanged(
+      batch.changed,
+      entries.some(({ served = [] }) => served.length > 0),
+    );
+    for (const { index, term, replies, served = [] } of entries) {
+      this.#proposals.settle(index, term, replies);
+      this.#waiters.onApplied(index, served);
+    }
+    this.#noteCohort();
+    this.#waiters.decideAll();
+  }
+
+  /** All of the partition's data goes now. */
+  onClear(): void {
+    this.#watches.onClear();
+  }
+
+  fateOf(entry: EntryPlace): EntryFate {
+    return this.#recent.fateOf(entry);
+  }
+
+  /** A snapshot replaced the log up to `last`. */
+  skipTo(last: EntryPlace): void {
+    this.#proposals.skipTo(last);
+    this.#noteCohort();
+  }
+
+  /** Runs reads that had to wait for something other than a round. */
+  resume(): void {
+    this.#reads.resume();
+    this.#followerReads.resume();
+  }
+
+  /** Gives up on what is past its deadline. */
+  expire(): void {
+    const nowMs = this.#ground.clock.monotonicMs();
+    this.#proposals.expire(nowMs, this.#ground.raft.committed);
+    this.#noteCohort();
+    this.#reads.expire(nowMs);
+    if (this.#ground.raft.role === 'leader') {
+      this.#followerReads.failAll('NOT_LEADER', 'this replica leads by now');
+    }
+    this.#followerReads.tick();
+  }
+
+  /** Leadership is gone: reads may be sent elsewhere; what was proposed is settled by the log. */
+  stepDown(): void {
+    this.#reads.failAll('NOT_LEADER', 'leadership was lost');
+    this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
+    this.#watches.stepDown();
+  }
+
+  /**
+   * Until writes that are known to be committed are answered: nobody else could tell their clients.
+   * So long at most as requests are held.
+   */
+  async settle(): Promise<void> {
+    const { clock, raft } = this.#ground;
+    const untilMs = clock.monotonicMs() + limits.holdMs;
+    while (this.#proposals.awaitsUpTo(raft.committed) && clock.monotonicMs() < untilMs) {
+      await sleep(clock, SETTLE_MS);
+    }
+  }
+
+  stop(why: string): void {
+    this.#cohort.stop();
+    this.#proposals.stop();
+    this.#reads.failAll('STOPPING', why);
+    this.#followerReads.failAll('STOPPING', why);
+    this.#waiters.failAll('STOPPING', why);
+  }
+
+  /** A read of nothing: the round that it takes part in is what matters. */
+  async #confirmLeadership(request: WaitRequest): Promise<void> {
+    const [result] = await this.#reads.gather({
+      namespace: '',
+      partition: 0,
+      kind: 'read',
+      lines: [request.line],
+      prepared: [{ run: () => OK, singlePoint: true }],
+      protocol: request.protocol,
+      term: undefined,
+      deadlineMs: this.#ground.clock.monotonicMs() + limits.holdMs,
+    });
+    if (!result!.ok) return this.#waiters.fail(request, result!.code, result!.message);
+    this.#waiters.confirm(request);
+    if (this.#waiters.isDue) this.#ground.requestTurn();
+  }
+
+  /** Wakes the group: nobody asleep can tell how old the state is. */
+  #askLeader(): number | undefined {
+    this.#ground.wake();
+    this.#ground.requestTurn();
+    return this.#ground.raft.requestReadFromLeader();
+  }
+
+  #confirmIsDue(): boolean {
+    if (this.#confirmingSinceMs === undefined) return false;
+    return this.#ground.clock.monotonicMs() - this.#confirmingSinceMs >= CONFIRM_ALONE_MS;
+  }
+
+  #mayPropose(): boolean {
+    if (this.#ground.raft.role !== 'leader') return true;
+    return this.#cohort.mayLeave();
+  }
+
+  #gatherWrites(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const results = this.#proposals.gather(batch);
+    this.#noteCohort();
+    return results;
+  }
+
+  #noteCohort(): void {
+    const { count, gathered } = this.#proposals;
+    this.#cohort.note(gathered, count - gathered);
+  }
+
+  #propose(): void {
+    const drafts: Draft[] = [];
+    const timeMs = this.#ground.nowMs();
+    this.#proposals.flush(
+      this.#ground.clock.monotonicMs(),
+      (lines, once) => {
+        const draft = this.#waiters.draft(lines);
+        const leaving = this.#watches.leave(lines, timeMs, (before) =>
+          servedBefore(drafts, draft, before),
+        );
+        drafts.push(draft);
+        return this.#encode(leaving, draft, timeMs, once);
+      },
+      (data) => this.#append(data, drafts),
+    );
+    this.#noteCohort();
+    if (this.#proposals.hasGathered) this.#ground.requestTurn();
+  }
+
+  /** What whoever does not lead proposes is refused: it need not look. */
+  #storedBytes(key: Buffer): number {
+    const { raft, engine } = this.#ground;
+    return raft.role === 'leader' ? storedBytes(engine(), key) : 0;
+  }
+
+  /** An entry of its own for those who wait for what is there already, or for confirmations. */
+  #proposeServing(): void {
+    const draft = this.#waiters.draft([]);
+    if (draft.part !== undefined)
+      this.#append([this.#encode([], draft, this.#ground.nowMs())], [draft]);
+  }
+
+  #encode(
+    lines: readonly CommandLine[],
+    { part }: Draft,
+    timeMs: number,
+    batches: readonly OnceLines[] = [],
+  ): Buffer {
+    const once = batches.length > 0 && { once: batches };
+    const body = { family: 'redis', lines, ...(part && { waiting: part }), ...once } as const;
+    return encodeEnvelope({ timeMs, seed: this.#ground.random.u32(), body });
+  }
+
+  #append(data: readonly Buffer[], drafts: readonly Draft[]): ProposeResult {
+    const result = this.#ground.raft.propose(data);
+    drafts.forEach((draft, at) => {
+      if (result.ok) this.#onAppended(draft, result.index + at);
+      else this.#waiters.onRefused(draft);
+    });
+    if (this.#waiters.confirmations === 0) this.#confirmingSinceMs = undefined;
+    return result;
+  }
+
+  #onAppended(draft: Draft, index: LogIndex): void {
+    const { waiters, fills } = draft;
+    if (waiters.length > 0 && this.#watches.count > 0) {
+      this.#watches.onServing(index, reachOf(waiters, fills.keys(), true));
+    }
+    this.#waiters.onAppended(draft, index);
+  }
+}

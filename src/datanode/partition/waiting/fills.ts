@@ -1,0 +1,48 @@
+/** How many elements commands may add to the keys they name: so many clients are waited on no more. */
+import { type Command, carriedOut, keysOf } from '../../commands/command.ts';
+import { decodeExec } from '../../commands/exec-line.ts';
+import { resolveCommand } from '../../commands/table.ts';
+import type { CommandLine } from '../entries/batch.ts';
+
+/** Whatever there is. */
+export const ALL = 1_000_000_000;
+
+/** Arguments that are no elements; at least one element comes with the others. */
+const argumentsBefore: ReadonlyMap<string, number> = new Map([
+  ['lpush', 2],
+  ['rpush', 2],
+  ['lpushx', 2],
+  ['rpushx', 2],
+  ['zadd', 3],
+  ['geoadd', 4],
+]);
+const addsOne = new Set(['lmove', 'rpoplpush', 'blmove', 'brpoplpush', 'linsert', 'zincrby']);
+
+/** By key (latin1). */
+export function fillsOf(lines: readonly CommandLine[]): Map<string, number> {
+  const fills = new Map<string, number>();
+  for (const line of lines) collect(line, fills);
+  return fills;
+}
+
+function collect(request: CommandLine, fills: Map<string, number>): void {
+  const row = resolveCommand(request);
+  if (row === undefined) return;
+  const { command, line } = carriedOut(row, request);
+  if (command.kind !== 'write') return;
+  if (command.name === 'exec') {
+    for (const inner of decodeExec(line) ?? []) collect(inner, fills);
+    return;
+  }
+  const elements = elementsOf(command, line);
+  for (const key of keysOf(command, line)) {
+    const name = key.toString('latin1');
+    fills.set(name, (fills.get(name) ?? 0) + elements);
+  }
+}
+
+function elementsOf({ name }: Command, line: CommandLine): number {
+  if (addsOne.has(name)) return 1;
+  const before = argumentsBefore.get(name);
+  return before === undefined ? ALL : Math.max(1, line.length - before);
+}

@@ -1,0 +1,385 @@
+/**
+ * Clients that wait for an element (BLPOP …), in the memory of a partition's leader, in order of
+ * arrival. An entry appended after a waiter was registered carries it if one of its commands names
+ * a key it waits for; apply decides whom it serves (serving.ts). For what was there before, the
+ * leader looks once: when its leadership is confirmed and all that was appended before is applied.
+ * A waiter is withdrawn from memory; one in entries on their way waits for those.
+ */
+import type { ErrorCode } from '../../../common/errors.ts';
+import type { LogIndex } from '../../../common/ids.ts';
+import { limits } from '../../../common/limits.ts';
+import type { BlockingForm } from '../../commands/command.ts';
+import type { Served } from '../applying/serving.ts';
+import type { CommandLine } from '../entries/batch.ts';
+import { blockingRequest } from '../entries/blocking-request.ts';
+import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
+import { type CarriedWaiter, type WaitingPart, waiterBytes } from '../entries/waiter-codec.ts';
+import { ALL, fillsOf } from './fills.ts';
+import { type WaitedType, WaiterChoice } from './waiter-choice.ts';
+
+export interface WaiterGround {
+  /** Of the log, applied or not. */
+  lastIndex(): LogIndex;
+  appliedIndex(): LogIndex;
+  /** The partition is being emptied: nothing may be looked at. */
+  clearing(): boolean;
+  /** What is under the key now: a type, or undefined. */
+  typeOf(key: Buffer): string | undefined;
+  /** What is kept under the id, as bytes of the protocol it was asked in. */
+  keptReply(id: Buffer): Buffer | undefined;
+}
+
+interface Waiter {
+  readonly id: Buffer;
+  /** The newest under its id. */
+  request: WaitRequest;
+  readonly form: BlockingForm;
+  /** Place in the order of arrival. */
+  readonly order: number;
+  /** Entries up to this one did not carry it. */
+  since: LogIndex;
+  /** Leadership was confirmed after it came. */
+  confirmed: boolean;
+  /** What was there when it came has been looked at. */
+  looked: boolean;
+  /** It may be that something was there: it runs in the next entry as if sent just now. */
+  asked: boolean;
+  withdrawn: boolean;
+  /** Only its withdrawal has come to this leader. */
+  readonly cameWithdrawn: boolean;
+  /** The newest entry that carries it. */
+  carriedBy: LogIndex;
+  /** That it takes in memory. */
+  readonly bytes: number;
+  resolve: (outcome: WaitOutcome) => void;
+}
+
+/** What an entry is to carry. */
+export interface Draft {
+  readonly part: WaitingPart | undefined;
+  readonly waiters: readonly Waiter[];
+  /** Elements it may add to keys that somebody waits for. */
+  readonly fills: ReadonlyMap<string, number>;
+}
+
+const ARGUMENT_BYTES = 128;
+const NOTHING: Draft = { part: undefined, waiters: [], fills: new Map() };
+const name = (key: Buffer) => key.toString('latin1');
+
+export class Waiters {
+  readonly #ground: WaiterGround;
+  /** In order of arrival. */
+  readonly #byId = new Map<string, Waiter>();
+  /** Apart by what they wait for: an entry is to look at those alone whom it may serve. */
+  readonly #byKey: Readonly<Record<WaitedType, Map<string, Set<Waiter>>>> = {
+    list: new Map(),
+    zset: new Map(),
+  };
+  /** An applied entry, or a confirmation, may decide what becomes of them. */
+  readonly #undecided = new Set<Waiter>();
+  /** For these, and for these keys, an entry has to be proposed. */
+  readonly #due = new Set<Waiter>();
+  readonly #ready = new Map<string, Buffer>();
+  /** What entries on their way may add, by index and key; and all of them together. */
+  readonly #onTheWay = new Map<LogIndex, ReadonlyMap<string, number>>();
+  readonly #expected = new Map<string, { elements: number; entries: number }>();
+  #confirmations: Buffer[] = [];
+  #arrived = 0;
+  #bytes = 0;
+
+  constructor(ground: WaiterGround) {
+    this.#ground = ground;
+  }
+
+  get count(): number {
+    return this.#byId.size;
+  }
+
+  /** An entry has to be proposed for those who wait. */
+  get isDue(): boolean {
+    return this.#due.size > 0 || this.#ready.size > 0;
+  }
+
+  /** Confirmations that no entry has taken along. */
+  get confirmations(): number {
+    return this.#confirmations.length;
+  }
+
+  /**
+   * Registers the request, or takes it over under an id that is known. `isNew`: leadership has to be
+   * confirmed for it.
+   */
+  ask(request: WaitRequest): { readonly isNew: boolean; readonly outcome: Promise<WaitOutcome> } {
+    const known = this.#byId.get(name(request.id));
+    if (known !== undefined) return { isNew: false, outcome: this.#takeOver(known, request) };
+    const form = blockingRequest(request.line);
+    if (form === undefined) return refused('BAD_FRAME', 'this is no blocking command');
+    const { waitersPerPartitionMax, waiterBytesPerPartitionMax } = limits;
+    if (this.#byId.size >= waitersPerPartitionMax) {
+      return refused('BUSY', `more than ${waitersPerPartitionMax} clients wait`);
+    }
+    if (this.#bytes >= waiterBytesPerPartitionMax) {
+      const text = `clients wait with requests of more than ${waiterBytesPerPartitionMax} bytes`;
+      return refused('BUSY', text);
+    }
+    const outcome = new Promise<WaitOutcome>((resolve) => {
+      this.#register(request, form, resolve);
+    });
+    return { isNew: true, outcome };
+  }
+
+  /** Whoever sent the request has gone; no effect when it was asked again since. */
+  leave(request: WaitRequest): void {
+    const waiter = this.#byId.get(name(request.id));
+    if (waiter?.request === request) this.#withdraw(waiter);
+  }
+
+  /** Leadership was confirmed after the request had come. */
+  confirm({ id }: WaitRequest): void {
+    const waiter = this.#byId.get(name(id));
+    if (waiter === undefined) return;
+    waiter.confirmed = true;
+    this.#decide(waiter);
+  }
+
+  /** BUSY says of a waiter that it was not taken in, and an entry may carry this one by now. */
+  fail({ id }: WaitRequest, why: ErrorCode, message: string): void {
+    const waiter = this.#byId.get(name(id));
+    const code = why === 'BUSY' ? 'OUTCOME_UNKNOWN' : why;
+    if (waiter !== undefined) this.#end(waiter, { kind: 'failed', code, message });
+  }
+
+  /** These replies have arrived: the next entry says so. */
+  confirmServed(ids: readonly Buffer[]): void {
+    for (const id of ids) {
+      if (this.#confirmations.length >= limits.servedRepliesMax) return;
+      this.#confirmations.push(id);
+    }
+  }
+
+  /** What an entry of these commands carries; of none: one for those who are due. */
+  draft(lines: readonly CommandLine[]): Draft {
+    if (this.#byId.size === 0 && this.#confirmations.length === 0) return NOTHING;
+    const confirmed = this.#confirmations.splice(0, limits.confirmationsPerEntryMax);
+    const serves = lines.length === 0;
+    const ready = serves ? this.#firstReady() : [];
+    const fills = this.#byId.size === 0 ? new Map<string, number>() : fillsOf(lines);
+    for (const key of ready) fills.set(name(key), ALL);
+    const waiters = this.#pick(fills, serves ? this.#due : []);
+    for (const key of [...fills.keys()]) if (!this.#isWaitedFor(key)) fills.delete(key);
+    if (waiters.length === 0 && confirmed.length === 0 && ready.length === 0) return NOTHING;
+    return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, fills };
+  }
+
+  /** The draft is in the log at `index`. */
+  onAppended({ part, waiters, fills }: Draft, index: LogIndex): void {
+    if (part === undefined) return;
+    for (const key of part.ready) this.#ready.delete(name(key));
+    for (const waiter of waiters) {
+      waiter.carriedBy = index;
+      this.#due.delete(waiter);
+    }
+    if (fills.size === 0) return;
+    this.#onTheWay.set(index, fills);
+    for (const [key, elements] of fills) {
+      const expected = this.#expected.get(key) ?? { elements: 0, entries: 0 };
+      expected.elements += elements;
+      expected.entries++;
+      this.#expected.set(key, expected);
+    }
+  }
+
+  /** The draft was not appended: what it confirms is told by another. */
+  onRefused({ part }: Draft): void {
+    if (part !== undefined) this.#confirmations.unshift(...part.confirmed);
+  }
+
+  /** The entry is in the engine, and so are all before it. */
+  onApplied(index: LogIndex, served: readonly Served[]): void {
+    for (const { id, reply } of served) {
+      const waiter = this.#byId.get(name(id));
+      if (waiter !== undefined) this.#end(waiter, { kind: 'served', reply });
+    }
+    const fills = this.#onTheWay.get(index);
+    if (fills === undefined) return;
+    this.#onTheWay.delete(index);
+    for (const [key, elements] of fills) this.#settle(key, elements);
+  }
+
+  /** The ground's applied index has grown. */
+  decideAll(): void {
+    for (const waiter of [...this.#undecided]) this.#decide(waiter);
+  }
+
+  /** Leadership is gone, or the replica stops: they ask again elsewhere. */
+  failAll(code: ErrorCode, message: string): void {
+    for (const waiter of [...this.#byId.values()]) {
+      this.#end(waiter, { kind: 'failed', code, message });
+    }
+    this.#ready.clear();
+    this.#onTheWay.clear();
+    this.#expected.clear();
+    this.#confirmations = [];
+  }
+
+  #takeOver(known: Waiter, request: WaitRequest): Promise<WaitOutcome> {
+    known.resolve({ kind: 'superseded' });
+    const outcome = new Promise<WaitOutcome>((resolve) => {
+      known.resolve = resolve;
+    });
+    known.request = request;
+    if (request.withdraw) this.#withdraw(known);
+    else if (known.withdrawn) this.#return(known);
+    return outcome;
+  }
+
+  #register(
+    request: WaitRequest,
+    form: BlockingForm,
+    resolve: (outcome: WaitOutcome) => void,
+  ): void {
+    const waiter: Waiter = {
+      id: request.id,
+      request,
+      form,
+      order: this.#arrived++,
+      since: this.#ground.lastIndex(),
+      confirmed: false,
+      looked: false,
+      asked: true,
+      withdrawn: request.withdraw,
+      cameWithdrawn: request.withdraw,
+      carriedBy: 0,
+      bytes: memoryBytes(request),
+      resolve,
+    };
+    this.#byId.set(name(request.id), waiter);
+    this.#bytes += waiter.bytes;
+    this.#undecided.add(waiter);
+    const byKey = this.#byKey[form.type];
+    for (const key of form.keys) {
+      const waiting = byKey.get(name(key));
+      if (waiting === undefined) byKey.set(name(key), new Set([waiter]));
+      else waiting.add(waiter);
+    }
+  }
+
+  #isWaitedFor(key: string): boolean {
+    return this.#byKey.list.has(key) || this.#byKey.zset.has(key);
+  }
+
+  #withdraw(waiter: Waiter): void {
+    waiter.withdrawn = true;
+    // what was there when it came is its own, however short its timeout was
+    if (!waiter.asked || waiter.cameWithdrawn) this.#due.delete(waiter);
+    this.#undecided.add(waiter);
+    this.#decide(waiter);
+  }
+
+  /** Entries of meanwhile did not carry it: what is there is looked at again. */
+  #return(waiter: Waiter): void {
+    waiter.withdrawn = false;
+    waiter.looked = false;
+    waiter.asked = true;
+    waiter.since = this.#ground.lastIndex();
+    this.#undecided.add(waiter);
+    this.#decide(waiter);
+  }
+
+  #decide(waiter: Waiter): void {
+    const applied = this.#ground.appliedIndex();
+    if (!waiter.looked) {
+      if (!waiter.confirmed || applied < waiter.since || this.#ground.clearing()) return;
+      if (!this.#look(waiter)) return;
+    }
+    if (this.#due.has(waiter) || waiter.carriedBy > applied) return;
+    waiter.asked = false;
+    this.#undecided.delete(waiter);
+    if (waiter.withdrawn) this.#end(waiter, { kind: 'withdrawn' });
+  }
+
+  /** Whether it waits on: an earlier leader may have served it. */
+  #look(waiter: Waiter): boolean {
+    const ground = this.#ground;
+    waiter.looked = true;
+    const kept = ground.keptReply(waiter.id);
+    if (kept !== undefined) {
+      this.#end(waiter, { kind: 'served', reply: { kind: 'encoded', bytes: kept } });
+      return false;
+    }
+    if (waiter.cameWithdrawn && waiter.withdrawn) return true;
+    if (waiter.form.keys.some((key) => ground.typeOf(key) !== undefined)) this.#due.add(waiter);
+    return true;
+  }
+
+  /** As many of the keys that are ready as one entry has room for. */
+  #firstReady(): Buffer[] {
+    const keys: Buffer[] = [];
+    let bytesLeft = limits.waiterBytesPerEntryMax;
+    for (const key of this.#ready.values()) {
+      if (bytesLeft < 0) break;
+      keys.push(key);
+      bytesLeft -= key.length;
+    }
+    return keys;
+  }
+
+  /** Those an entry with these fills may serve, and those whom they would serve in turn. */
+  #pick(fills: Map<string, number>, due: Iterable<Waiter>): Waiter[] {
+    const ground = {
+      waiting: (key: string) => ({
+        list: this.#byKey.list.get(key),
+        zset: this.#byKey.zset.get(key),
+      }),
+      expected: (key: string) => this.#expected.get(key)?.elements ?? 0,
+      typeOf: (key: Buffer) => this.#ground.typeOf(key),
+    };
+    return new WaiterChoice<Waiter>(ground, fills).choose(due);
+  }
+
+  /** An entry that may have filled the key is applied: who is left has to be served by another. */
+  #settle(key: string, elements: number): void {
+    const expected = this.#expected.get(key);
+    if (expected !== undefined) {
+      expected.elements -= elements;
+      if (--expected.entries > 0) return;
+      this.#expected.delete(key);
+    }
+    if (!this.#isWaitedFor(key)) return;
+    const bytes = Buffer.from(key, 'latin1');
+    const type = this.#ground.typeOf(bytes);
+    if (type !== 'list' && type !== 'zset') return;
+    for (const { withdrawn } of this.#byKey[type].get(key) ?? []) {
+      if (withdrawn) continue;
+      this.#ready.set(key, bytes);
+      return;
+    }
+  }
+
+  #end(waiter: Waiter, outcome: WaitOutcome): void {
+    if (this.#byId.delete(name(waiter.id))) this.#bytes -= waiter.bytes;
+    this.#undecided.delete(waiter);
+    this.#due.delete(waiter);
+    const byKey = this.#byKey[waiter.form.type];
+    for (const key of waiter.form.keys) {
+      const waiting = byKey.get(name(key));
+      waiting?.delete(waiter);
+      if (waiting?.size === 0) byKey.delete(name(key));
+    }
+    waiter.resolve(outcome);
+  }
+}
+
+/** Near enough: keys are held as names, too, and of short arguments the objects take most of it. */
+function memoryBytes(request: WaitRequest): number {
+  return 2 * waiterBytes(request) + request.line.length * ARGUMENT_BYTES;
+}
+
+function carried({ request: { id, line, protocol }, asked }: Waiter): CarriedWaiter {
+  return { id, line, protocol, asked };
+}
+
+function refused(code: ErrorCode, message: string) {
+  const outcome: WaitOutcome = { kind: 'failed', code, message };
+  return { isNew: false, outcome: Promise.resolve(outcome) };
+}

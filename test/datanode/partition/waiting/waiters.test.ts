@@ -1,0 +1,426 @@
+import { beforeEach, expect, test } from 'vitest';
+import { limits } from '../../../../src/common/limits.ts';
+import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
+import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';
+import { type Draft, Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
+import { OK } from '../../../../src/datanode/resp/reply.ts';
+
+let waiters: Waiters;
+let lastIndex = 10;
+let applied = 10;
+let clearing = false;
+let types: Map<string, string>;
+/** At what is under a key. */
+let looks = 0;
+let kept: Map<string, Buffer>;
+let outcomes: Map<string, WaitOutcome>;
+
+beforeEach(() => {
+  [lastIndex, applied, clearing] = [10, 10, false];
+  types = new Map();
+  kept = new Map();
+  outcomes = new Map();
+  waiters = new Waiters({
+    lastIndex: () => lastIndex,
+    appliedIndex: () => applied,
+    clearing: () => clearing,
+    typeOf: (key) => {
+      looks++;
+      return types.get(key.toString());
+    },
+    keptReply: (id) => kept.get(id.toString()),
+  });
+});
+
+const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+const request = (id: string, text: string, withdraw = false): WaitRequest => ({
+  id: Buffer.from(id),
+  line: line(text),
+  protocol: 2,
+  withdraw,
+});
+
+/** Its outcome is noted under `id`. */
+function ask(id: string, text: string, withdraw = false): WaitRequest {
+  const asked = request(id, text, withdraw);
+  void waiters.ask(asked).outcome.then((outcome) => outcomes.set(id, outcome));
+  return asked;
+}
+
+/** Registered, with nothing there. */
+function wait(id: string, text: string): WaitRequest {
+  const asked = ask(id, text);
+  waiters.confirm(asked);
+  return asked;
+}
+
+function append(draft: Draft): number {
+  waiters.onAppended(draft, ++lastIndex);
+  return lastIndex;
+}
+
+function apply(index: number, ...served: string[]): void {
+  applied = index;
+  waiters.onApplied(
+    index,
+    served.map((id) => ({ id: Buffer.from(id), reply: OK })),
+  );
+  waiters.decideAll();
+}
+
+const ids = ({ part }: Draft) => part?.waiters.map(({ id }) => id.toString()).join(' ') ?? '';
+const carriedBy = (...texts: string[]) => ids(waiters.draft(texts.map(line)));
+const settled = async (id: string) => {
+  await Promise.resolve();
+  await Promise.resolve();
+  return outcomes.get(id);
+};
+
+test('an entry carries those who wait for the keys it names, the longest waiting first', () => {
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BRPOP b a 0');
+  wait('3', 'BLPOP c 0');
+  expect(carriedBy('RPUSH a x y')).toBe('1 2');
+  expect(carriedBy('RENAME c d')).toBe('3');
+  expect(carriedBy('SET d v', 'DEL e')).toBe('');
+  expect(waiters.draft([line('SET d v')]).part).toBeUndefined();
+});
+
+test('a transaction carries those of all its commands', () => {
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BLPOP b 0');
+  const exec = encodeExec([line('RPUSH b x'), line('RPUSH a y')]);
+  expect(ids(waiters.draft([exec]))).toBe('1 2');
+});
+
+test('no more than it can serve, of each type', () => {
+  for (let at = 0; at < 5; at++) wait(`l${at}`, 'BLPOP a 0');
+  for (let at = 0; at < 5; at++) wait(`z${at}`, 'BZPOPMIN a 0');
+  expect(carriedBy('RPUSH a x')).toBe('l0 z0');
+  expect(carriedBy('RPUSH a x y z')).toBe('l0 l1 l2 z0 z1 z2');
+  expect(carriedBy('RENAME b a')).toBe('l0 l1 l2 l3 l4 z0 z1 z2 z3 z4');
+});
+
+test('of many who wait for a key a destination is looked at once for an entry', () => {
+  const { waitersPerEntryMax } = limits;
+  for (let at = 0; at < waitersPerEntryMax + 100; at++) wait(`${at}`, 'BLMOVE a b LEFT RIGHT 0');
+  looks = 0;
+  const { part } = waiters.draft([line('RENAME c a')]);
+  expect(part?.waiters.length).toBe(waitersPerEntryMax);
+  expect(looks).toBe(1);
+});
+
+test('those whom the taken would serve in turn are gone through once, not once for each', () => {
+  const count = limits.waitersPerEntryMax / 4;
+  let seen = 0;
+  const forms = (from: string, fills?: string) =>
+    Array.from({ length: count }, (_, order) => ({
+      request: request(`${from}${order}`, `BLPOP ${from} 0`),
+      form: { type: 'list', keys: [Buffer.from(from)], fills: fills && Buffer.from(fills) },
+      order,
+      get withdrawn() {
+        seen++;
+        return false;
+      },
+    }));
+  const waiting: Record<string, unknown[]> = { a: forms('a', 'b'), b: forms('b') };
+  const ground = {
+    waiting: (key: string) => ({ list: waiting[key]! }),
+    expected: () => 0,
+    typeOf: () => 'list',
+  };
+  const choice = new WaiterChoice(ground as never, new Map([['a', count]]));
+  expect(choice.choose([]).length).toBe(2 * count);
+  expect(seen).toBe(2 * count);
+});
+
+test('nobody is looked at any more once the entry is full', () => {
+  let seen = 0;
+  const one = (order: number) => ({
+    request: request(`${order}`, 'BLPOP a 0'),
+    form: { type: 'list', keys: [Buffer.from('a')] },
+    order,
+    get withdrawn() {
+      seen++;
+      return false;
+    },
+  });
+  const all = Array.from({ length: 3 * limits.waitersPerEntryMax }, (_, order) => one(order));
+  const ground = { waiting: () => ({ list: all }), expected: () => 0, typeOf: () => 'list' };
+  const choice = new WaiterChoice(ground as never, new Map([['a', 1_000_000]]));
+  expect(choice.choose([]).length).toBe(limits.waitersPerEntryMax);
+  expect(seen).toBeLessThanOrEqual(limits.waitersPerEntryMax + 1);
+});
+
+test('of thousands who wait for one key an entry looks at those alone whom it takes', () => {
+  let seen = 0;
+  const one = (order: number) => ({
+    request: request(`${order}`, 'BLPOP a 0'),
+    form: { type: 'list', keys: [Buffer.from('a')] },
+    order,
+    get withdrawn() {
+      seen++;
+      return false;
+    },
+  });
+  const all = Array.from({ length: 5_000 }, (_, order) => one(order));
+  const ground = { waiting: () => ({ list: all }), expected: () => 2, typeOf: () => undefined };
+  const choice = new WaiterChoice(ground as never, new Map([['a', 1]]));
+  expect(choice.choose([]).map(({ order }) => order)).toEqual([0, 1, 2]);
+  expect(seen).toBe(3);
+});
+
+test('and those whom it may serve are not behind thousands who wait for another type', () => {
+  for (let at = 0; at < limits.waitersPerEntryMax; at++) wait(`list ${at}`, 'BLPOP a 0');
+  wait('zset', 'BZPOPMIN a 0');
+  const index = append(waiters.draft([line('RENAME b a')]));
+  types.set('a', 'zset');
+  apply(index);
+  expect(waiters.isDue).toBe(true);
+  expect(ids(waiters.draft([])).split(' ')).toContain('zset');
+});
+
+test('and who is behind one whose destination holds another type, since that one takes nothing', () => {
+  types.set('text', 'string');
+  types.set('list', 'list');
+  wait('1', 'BLMOVE a text LEFT RIGHT 0');
+  wait('2', 'BRPOPLPUSH a text 0');
+  wait('3', 'BLMOVE a list LEFT RIGHT 0');
+  wait('4', 'BLPOP a 0');
+  wait('5', 'BLPOP a 0');
+  expect(carriedBy('RPUSH a x')).toBe('1 2 3');
+  expect(carriedBy('RPUSH a x y')).toBe('1 2 3 4');
+});
+
+test('behind those whom entries on their way may serve', () => {
+  for (let at = 0; at < 3; at++) wait(`${at}`, 'BLPOP a 0');
+  const first = waiters.draft([line('RPUSH a x')]);
+  const index = append(first);
+  expect(ids(first)).toBe('0');
+  const second = waiters.draft([line('RPUSH a y')]);
+  expect(ids(second)).toBe('0 1');
+  append(second);
+  apply(index, '0');
+  expect(carriedBy('RPUSH a z')).toBe('1 2');
+});
+
+test('and those whom these would serve in turn', () => {
+  wait('1', 'BLPOP c 0');
+  wait('2', 'BLMOVE b c LEFT LEFT 0');
+  wait('3', 'BLMOVE a b LEFT LEFT 0');
+  wait('4', 'BLPOP d 0');
+  expect(carriedBy('RPUSH a x')).toBe('1 2 3');
+});
+
+test('bounded, and the others are served by an entry of their own', () => {
+  const count = limits.waitersPerEntryMax + 10;
+  for (let at = 0; at < count; at++) wait(`${at}`, 'BLPOP a 0');
+  const draft = waiters.draft([line('RENAME b a')]);
+  expect(draft.waiters).toHaveLength(limits.waitersPerEntryMax);
+  const index = append(draft);
+  types.set('a', 'list');
+  apply(index, ...draft.waiters.map(({ id }) => id.toString()));
+  expect(waiters.isDue).toBe(true);
+  const rest = waiters.draft([]);
+  expect(rest.waiters).toHaveLength(10);
+  expect(rest.part?.ready.map(String)).toEqual(['a']);
+  append(rest);
+  expect(waiters.isDue).toBe(false);
+});
+
+test('of keys that are ready an entry carries what it has room for, the next the others', () => {
+  const keys = [1, 2, 3, 4].map((at) => Buffer.alloc(limits.keyBytesMax - at, 'k'));
+  const asked = { ...request('1', 'BLPOP'), line: [...line('BLPOP'), ...keys, Buffer.from('0')] };
+  void waiters.ask(asked);
+  waiters.confirm(asked);
+  const push = (key: Buffer) => [Buffer.from('RPUSH'), key, Buffer.from('x')];
+  const index = append(waiters.draft(keys.map(push)));
+  for (const key of keys) types.set(key.toString(), 'list');
+  apply(index);
+  const carried: number[] = [];
+  for (; waiters.isDue; append(waiters.draft([]))) {
+    carried.push(waiters.draft([]).part!.ready.length);
+  }
+  expect(carried).toEqual([3, 1]);
+});
+
+test('no more of them than there is room for, by what their requests take', async () => {
+  const large = (id: string): WaitRequest => {
+    const key = Buffer.alloc(limits.waiterBytesPerPartitionMax / 4);
+    return { ...request(id, 'BLPOP a'), line: [...line('BLPOP a'), key, Buffer.from('0')] };
+  };
+  const asked = ['1', '2', '3'].map(large);
+  for (const one of asked) {
+    void waiters.ask(one).outcome.then((outcome) => outcomes.set(one.id.toString(), outcome));
+  }
+  expect(await settled('3')).toMatchObject({ kind: 'failed', code: 'BUSY' });
+  ask('4', 'BLPOP a 0');
+  expect(await settled('4')).toMatchObject({ kind: 'failed', code: 'BUSY' });
+  expect(waiters.count).toBe(2);
+  waiters.confirm(asked[0]!);
+  waiters.leave(asked[0]!);
+  expect(await settled('1')).toEqual({ kind: 'withdrawn' });
+  ask('5', 'BLPOP a 0');
+  waiters.failAll('NOT_LEADER', 'gone');
+  ask('6', 'BLPOP a 0');
+  expect([...outcomes.keys()]).not.toContain('6');
+  expect(waiters.count).toBe(1);
+});
+
+test('what is there already is looked at once all before it is applied and the leader confirmed', async () => {
+  lastIndex = 12;
+  types.set('a', 'string');
+  const asked = ask('1', 'BLPOP a 0');
+  expect(ids(waiters.draft([line('DEL a')]))).toBe('1');
+  expect(waiters.draft([line('DEL a')]).part?.waiters[0]?.asked).toBe(true);
+  waiters.confirm(asked);
+  expect(waiters.isDue).toBe(false);
+  apply(12);
+  expect(waiters.isDue).toBe(true);
+  const draft = waiters.draft([]);
+  expect(draft.part?.waiters[0]).toMatchObject({ asked: true });
+  const index = append(draft);
+  expect(waiters.isDue).toBe(false);
+  // it was gone when the entry came to it
+  types.clear();
+  apply(index);
+  expect(await settled('1')).toBeUndefined();
+  expect(waiters.draft([line('RPUSH a x')]).part?.waiters[0]?.asked).toBe(false);
+});
+
+test('who has been served leaves, with the reply', async () => {
+  wait('1', 'BLPOP a b 0');
+  const index = append(waiters.draft([line('RPUSH a x')]));
+  apply(index, '1', 'of another node');
+  expect(await settled('1')).toEqual({ kind: 'served', reply: OK });
+  expect(waiters.count).toBe(0);
+  expect(carriedBy('RPUSH b x')).toBe('');
+});
+
+test('what an earlier leader gave under the id is the answer', async () => {
+  kept.set('1', Buffer.from('*-1\r\n'));
+  types.set('a', 'list');
+  wait('1', 'BLPOP a 0');
+  expect(await settled('1')).toMatchObject({ kind: 'served', reply: { kind: 'encoded' } });
+  expect(waiters.isDue).toBe(false);
+});
+
+test('a waiter that nobody carries is withdrawn at once', async () => {
+  wait('1', 'BLPOP a 0');
+  const again = request('1', 'BLPOP a 0', true);
+  const { isNew, outcome } = waiters.ask(again);
+  expect(isNew).toBe(false);
+  expect(await outcome).toEqual({ kind: 'withdrawn' });
+  expect(await settled('1')).toEqual({ kind: 'superseded' });
+  expect(waiters.count).toBe(0);
+});
+
+test('a timeout that ends before the first look does not take what was there', async () => {
+  types.set('a', 'list');
+  const first = ask('1', 'BLPOP a 0.001');
+  const { outcome } = waiters.ask(request('1', 'BLPOP a 0.001', true));
+  waiters.confirm(first);
+  expect(waiters.isDue).toBe(true);
+  const index = append(waiters.draft([]));
+  apply(index, '1');
+  expect(await outcome).toEqual({ kind: 'served', reply: OK });
+});
+
+test('one that an entry carries waits for that entry', async () => {
+  for (const served of [true, false]) {
+    const id = String(served);
+    wait(id, 'BLPOP a 0');
+    const index = append(waiters.draft([line('RPUSH a x')]));
+    const { outcome } = waiters.ask(request(id, 'BLPOP a 0', true));
+    void outcome.then((result) => outcomes.set(id, result));
+    await settled(id);
+    expect(waiters.count).toBe(1);
+    expect(carriedBy('RPUSH a y')).toBe('');
+    apply(index, ...(served ? [id] : []));
+    expect(await outcome).toMatchObject({ kind: served ? 'served' : 'withdrawn' });
+  }
+});
+
+test('a withdrawal that arrives first is told what an earlier leader gave', async () => {
+  kept.set('1', Buffer.from('+OK\r\n'));
+  const asked = ask('1', 'BLPOP a 0', true);
+  expect(await settled('1')).toBeUndefined();
+  waiters.confirm(asked);
+  expect(await settled('1')).toMatchObject({ kind: 'served' });
+  types.set('b', 'list');
+  waiters.confirm(ask('2', 'BLPOP b 0', true));
+  expect(await settled('2')).toEqual({ kind: 'withdrawn' });
+});
+
+test('nothing is looked at while the partition is being emptied', async () => {
+  types.set('a', 'list');
+  kept.set('2', Buffer.from('+OK\r\n'));
+  clearing = true;
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BLPOP b 0');
+  expect(waiters.isDue).toBe(false);
+  clearing = false;
+  types.clear();
+  apply(11);
+  await Promise.resolve();
+  expect(waiters.isDue).toBe(false);
+  expect([...outcomes.keys()]).toEqual(['2']);
+});
+
+test('whoever has gone is withdrawn, unless it was asked again since', async () => {
+  const first = wait('1', 'BLPOP a 0');
+  const second = request('1', 'BLPOP a 0');
+  void waiters.ask(second);
+  waiters.leave(first);
+  expect(waiters.count).toBe(1);
+  waiters.leave(second);
+  expect(waiters.count).toBe(0);
+});
+
+test('who comes back is looked after again: entries of meanwhile did not carry it', () => {
+  const asked = wait('1', 'BLPOP a 0');
+  const index = append(waiters.draft([line('RPUSH a x')]));
+  waiters.leave(asked);
+  const missed = append(waiters.draft([line('RPUSH a y')]));
+  void waiters.ask(request('1', 'BLPOP a 0'));
+  apply(index);
+  types.set('a', 'list');
+  apply(missed);
+  expect(waiters.isDue).toBe(true);
+  expect(ids(waiters.draft([]))).toBe('1');
+});
+
+test('without leadership everybody asks elsewhere', async () => {
+  wait('1', 'BLPOP a 0');
+  append(waiters.draft([line('RPUSH a x')]));
+  waiters.failAll('NOT_LEADER', 'gone');
+  expect(await settled('1')).toEqual({ kind: 'failed', code: 'NOT_LEADER', message: 'gone' });
+  expect(waiters.count).toBe(0);
+});
+
+test('confirmations leave with the next entry, whoever waits, and are kept when it is refused', () => {
+  waiters.confirmServed([Buffer.from('x'), Buffer.from('y')]);
+  const draft = waiters.draft([line('SET a b')]);
+  expect(draft.part).toMatchObject({ ready: [], waiters: [] });
+  expect(draft.part?.confirmed.map(String)).toEqual(['x', 'y']);
+  expect(waiters.confirmations).toBe(0);
+  waiters.onRefused(draft);
+  expect(waiters.confirmations).toBe(2);
+  waiters.confirmServed(Array.from({ length: limits.servedRepliesMax }, () => Buffer.from('z')));
+  expect(waiters.confirmations).toBe(limits.servedRepliesMax);
+});
+
+test('only blocking commands wait', async () => {
+  ask('1', 'LPOP a');
+  expect(await settled('1')).toMatchObject({ kind: 'failed', code: 'BAD_FRAME' });
+  ask('2', 'BLPOP a never');
+  expect(await settled('2')).toMatchObject({ kind: 'failed', code: 'BAD_FRAME' });
+});
+
+test('one that was taken in is never said to be refused for want of room', async () => {
+  const asked = ask('1', 'BLPOP a 0');
+  expect(carriedBy('RPUSH a x')).toBe('1');
+  waiters.fail(asked, 'BUSY', 'too many reads are waiting');
+  expect(await settled('1')).toMatchObject({ kind: 'failed', code: 'OUTCOME_UNKNOWN' });
+});
