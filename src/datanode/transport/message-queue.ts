@@ -58,7 +58,8 @@ export class MessageQueue {
     this.#messages.push({ group, message, bytes });
     this.#bytes += bytes;
     while (this.#bytes > this.#bytesMax && this.length > 1) {
-      this.#events?.onDropped(this.#shift());
+      const dropped = this.#shift();
+      this.#events?.onDropped(dropped);
     }
   }
 
