@@ -41,7 +41,7 @@ async function simulate(...args: string[]): Promise<string> {
 function breakBuild(): string {
   const broken = join(root, '.cache', `sim-broken-${process.pid}`);
   cpSync(join(root, '.cache', 'sim'), broken, { recursive: true });
-  const file = join(broken, 'src', 'datanode', 'partition', 'replica-storage.js');
+  const file = join(broken, 'src', 'datanode', 'partition', 'storage', 'replica-storage.js');
   const parts = readFileSync(file, 'utf8').split('Math.max(hardState.commit, this.#initial.index)');
   expect(parts).toHaveLength(2);
   writeFileSync(file, parts.join('this.#initial.index'));
