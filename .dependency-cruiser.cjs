@@ -16,7 +16,7 @@ const rooms = {
     'datanode/commands/glob.ts',
     'datanode/commands/pubsub-port.ts',
     'datanode/commands/notify-flags.ts',
-    'datanode/encoding/view.ts',
+    'datanode/encoding/txn/view.ts',
   ],
   'datanode/partition': [
     'datanode/raft',
@@ -98,33 +98,55 @@ const floorRules = Object.entries(rooms).map(([room, allowed]) => ({
 }));
 
 /**
- * Folders of datanode/partition by floors, the lowest first. Code comes from folders below alone; a type
- * may be of any folder of the room, since a replica and its parts tell each other what they need.
+ * Folders of the largest rooms by floors, the lowest first. Code comes from folders below alone; a type
+ * may be of any folder of the room, since a replica and its parts tell each other what they need, and
+ * what is stored says what it is read through.
  */
-const partitionFloors = [
-  ['entries', 'turns', 'remembering', 'upkeep', 'sleeping'],
-  ['storage'],
-  ['snapshots', 'members', 'applying', 'reading', 'waiting'],
-  ['leading', 'proposing'],
-  ['replica'],
-  ['host'],
-];
+const folders = {
+  'datanode/partition': [
+    ['entries', 'turns', 'remembering', 'upkeep', 'sleeping'],
+    ['storage'],
+    ['snapshots', 'members', 'applying', 'reading', 'waiting'],
+    ['leading', 'proposing'],
+    ['replica'],
+    ['host'],
+  ],
+  'datanode/encoding': [
+    ['records', 'steps', 'geo', 'sketches'],
+    ['keyspace', 'ranks', 'sessions'],
+    ['txn', 'collections', 'strings'],
+    ['lists', 'hashes', 'sets', 'zsets'],
+    ['sorting', 'rdb', 'expiry'],
+  ],
+};
 
-const partitionRules = partitionFloors.flatMap((floor, at) =>
-  floor.map((folder) => ({
-    name: `floor-partition-${folder}`,
-    comment: `partition/${folder} may import code only of: ${['itself', ...partitionFloors.slice(0, at).flat()].join(', ')}`,
+function folderRule(room, folder, below) {
+  const name = room.split('/').at(-1);
+  return {
+    name: `floor-${name}-${folder}`,
+    comment: `${name}/${folder} may import code only of: ${['itself', ...below].join(', ')}`,
     severity: 'error',
-    from: { path: `^src/datanode/partition/${folder}/` },
+    from: { path: `^src/${room}/${folder}/` },
     to: {
-      path: '^src/datanode/partition/[^/]+/',
-      pathNot: [folder, ...partitionFloors.slice(0, at).flat()].map(
-        (one) => `^src/datanode/partition/${one}/`,
-      ),
+      path: `^src/${room}/`,
+      pathNot: [folder, ...below].map((one) => `^src/${room}/${one}/`),
       dependencyTypesNot: ['type-only'],
     },
-  })),
-);
+  };
+}
+
+const folderRules = Object.entries(folders).flatMap(([room, floors]) => [
+  {
+    name: `floor-${room.split('/').at(-1)}-has-all-folders`,
+    comment: `a folder of ${room} has a floor: write it into .dependency-cruiser.cjs and ARCHITECTURE.md`,
+    severity: 'error',
+    from: { path: `^src/${room}/`, pathNot: floors.flat().map((one) => `^src/${room}/${one}/`) },
+    to: {},
+  },
+  ...floors.flatMap((floor, at) =>
+    floor.map((folder) => folderRule(room, folder, floors.slice(0, at).flat())),
+  ),
+]);
 
 const doorRules = Object.entries(doors).map(([name, place]) => ({
   name: `door-${name.replace(/\W/g, '')}`,
@@ -136,7 +158,7 @@ const doorRules = Object.entries(doors).map(([name, place]) => ({
 module.exports = {
   forbidden: [
     ...floorRules,
-    ...partitionRules,
+    ...folderRules,
     ...doorRules,
     {
       name: 'no-cycles',

@@ -2,13 +2,14 @@
  * Commands whose longest hold of the event loop is measured: over collections of `count` elements,
  * values of 16 MiB, and with thousands of arguments. All keys are of one slot.
  */
-import { emptySketch, toDense } from '../../src/datanode/encoding/hyperloglog.ts';
+
 import {
   encodeRdbLength,
   encodeRdbString,
   rdbTypeByte,
-} from '../../src/datanode/encoding/rdb-elements.ts';
-import { sealRdbPayload } from '../../src/datanode/encoding/rdb-payload.ts';
+} from '../../src/datanode/encoding/rdb/rdb-elements.ts';
+import { sealRdbPayload } from '../../src/datanode/encoding/rdb/rdb-payload.ts';
+import { emptySketch, toDense } from '../../src/datanode/encoding/sketches/hyperloglog.ts';
 import type { Line } from './forgetful-client.ts';
 
 const MIB = 1_048_576;

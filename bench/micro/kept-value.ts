@@ -1,6 +1,6 @@
 /** A value that was read lately, given again in the place of a point read of LevelDB. */
 import { seededRandom } from '../../src/common/random.ts';
-import { encodeKey } from '../../src/datanode/encoding/key.ts';
+import { encodeKey } from '../../src/datanode/encoding/records/key.ts';
 import { ValueRing } from '../../src/datanode/partition/remembering/value-ring.ts';
 import { keyOf, type Micro } from './micro.ts';
 

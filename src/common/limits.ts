@@ -300,7 +300,7 @@ export const limits = {
   /** Of sessions (`partition/remembering/known-sessions.ts`): of one engine. */
   knownSessionRecordsMax: 32,
   knownSessionBytesMax: 512,
-  /** Nodes of counted trees that are kept between batches (`encoding/rank-trees.ts`), some 12 KiB
+  /** Nodes of counted trees that are kept between batches (`encoding/ranks/rank-trees.ts`), some 12 KiB
    * each: of a replica, as many as two sets of a half million members have; of all of a node. */
   rankNodesOfReplica: 64,
   rankNodesOfAll: 1_024,

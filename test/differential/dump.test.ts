@@ -4,12 +4,12 @@
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
+import { rdbTypes } from '../../src/datanode/encoding/rdb/rdb-decode.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../datanode/commands/lone-partition.ts';
 import { hasRedis, RealRedis } from '../datanode/commands/real-redis.ts';
 import { sortedReplyText } from '../datanode/commands/reply-text.ts';
-import { sealRdbPayload } from '../datanode/encoding/at-once.ts';
+import { sealRdbPayload } from '../datanode/encoding/rdb/at-once.ts';
 import {
   compressedRun,
   intset,
@@ -19,7 +19,7 @@ import {
   value,
   ziplist,
   zipmap,
-} from '../datanode/encoding/rdb-forms.ts';
+} from '../datanode/encoding/rdb/rdb-forms.ts';
 import { differential, exact, inSeconds, type Step } from './differential.ts';
 import { integerWord, key, member, option, words } from './words.ts';
 

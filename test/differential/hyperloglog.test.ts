@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { emptySketch } from '../../src/datanode/encoding/hyperloglog.ts';
+import { emptySketch } from '../../src/datanode/encoding/sketches/hyperloglog.ts';
 import { bending } from '../fuzz/bytes.ts';
 import { differential, exact, inSeconds, type Step } from './differential.ts';
 import { key, member, words, wordsAndMore } from './words.ts';

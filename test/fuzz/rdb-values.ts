@@ -1,5 +1,5 @@
 /** A value in every encoding that RESTORE reads. */
-import { rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
+import { rdbTypes } from '../../src/datanode/encoding/rdb/rdb-decode.ts';
 import {
   compressedRun,
   intset,
@@ -10,7 +10,7 @@ import {
   value,
   ziplist,
   zipmap,
-} from '../datanode/encoding/rdb-forms.ts';
+} from '../datanode/encoding/rdb/rdb-forms.ts';
 
 const items = ['a', '1', 'bc', '-3', 'x'.repeat(70), '1000000', '', '7'];
 const score = Buffer.alloc(8);

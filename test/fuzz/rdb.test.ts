@@ -4,9 +4,9 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { rdbTypes } from '../../src/datanode/encoding/rdb-decode.ts';
+import { rdbTypes } from '../../src/datanode/encoding/rdb/rdb-decode.ts';
 import { LonePartition } from '../datanode/commands/lone-partition.ts';
-import { decodeRdbValue, sealRdbPayload } from '../datanode/encoding/at-once.ts';
+import { decodeRdbValue, sealRdbPayload } from '../datanode/encoding/rdb/at-once.ts';
 import { scale } from '../scale.ts';
 import { bending } from './bytes.ts';
 import { checkAsync } from './property.ts';

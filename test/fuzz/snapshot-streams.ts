@@ -1,8 +1,8 @@
 /** Snapshots as a node sends them, of any state and pairs. */
 import fc from 'fast-check';
 import { KvorumError } from '../../src/common/errors.ts';
-import { sealRecord } from '../../src/datanode/encoding/record.ts';
-import { STATE_KEY } from '../../src/datanode/encoding/system.ts';
+import { sealRecord } from '../../src/datanode/encoding/records/record.ts';
+import { STATE_KEY } from '../../src/datanode/encoding/records/system.ts';
 import { createMemoryHost } from '../../src/datanode/engine/memory.ts';
 import {
   encodeSnapshotChunks,

@@ -562,10 +562,10 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/replica/requests.ts`,
-        find: "import { findServed } from '../../encoding/served.ts';",
+        find: "import { findServed } from '../../encoding/sessions/served.ts';",
         replace:
-          "import { findServed } from '../../encoding/served.ts';" +
-          "import { Txn } from '../../encoding/txn.ts';" +
+          "import { findServed } from '../../encoding/sessions/served.ts';" +
+          "import { Txn } from '../../encoding/txn/txn.ts';" +
           "import { resolveCommand } from '../../commands/table.ts';" +
           "import { encodeReply } from '../../resp/encode-reply.ts';",
       },
@@ -598,7 +598,7 @@ export const mutations: readonly Mutation[] = [
     scenarios: ['redpanda: a numbered', 'others: INCR'],
     edits: [
       {
-        file: `${encoding}/sessions.ts`,
+        file: `${encoding}/sessions/sessions.ts`,
         find: "if (reply !== undefined) return { kind: 'kept', reply };",
         replace: "if (reply !== undefined) return { kind: 'new' };",
       },

@@ -7,11 +7,11 @@
  * Each pair counts by itself, so the hash does not depend on the order in which pairs came.
  */
 import { crc32 } from '../../src/common/checksum.ts';
-import { EARLY_KEY } from '../../src/datanode/encoding/early-elements.ts';
-import { elementTags } from '../../src/datanode/encoding/element-key.ts';
-import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/header.ts';
-import { openRecord } from '../../src/datanode/encoding/record.ts';
-import { tags } from '../../src/datanode/encoding/tags.ts';
+import { elementTags } from '../../src/datanode/encoding/records/element-key.ts';
+import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/records/header.ts';
+import { openRecord } from '../../src/datanode/encoding/records/record.ts';
+import { tags } from '../../src/datanode/encoding/records/tags.ts';
+import { EARLY_KEY } from '../../src/datanode/encoding/txn/early-elements.ts';
 import type { BatchOperation, BatchOperations } from '../../src/datanode/engine/engine.ts';
 
 const elementTagSet = new Set<number>(Object.values(elementTags).flat());

@@ -14,8 +14,8 @@ import { silentLogger } from '../../src/common/log.ts';
 import type { ByteStream, Network } from '../../src/common/network.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { tcpNetwork } from '../../src/common/tcp.ts';
-import { STATE_KEY } from '../../src/datanode/encoding/system.ts';
-import { Txn } from '../../src/datanode/encoding/txn.ts';
+import { STATE_KEY } from '../../src/datanode/encoding/records/system.ts';
+import { Txn } from '../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyValue } from '../../src/datanode/engine/engine.ts';
 import { createLevelHost } from '../../src/datanode/engine/leveldb.ts';
 import {

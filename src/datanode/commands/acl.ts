@@ -1,5 +1,5 @@
 /** ACL: users, what they may, and what they were refused. */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import type { AclLogEntry, SelectorView } from './acl-view.ts';
 import { argument, NOT_AN_INTEGER, word } from './args.ts';

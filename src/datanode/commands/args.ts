@@ -1,6 +1,6 @@
 /** Parsing of arguments. Parsers throw ArgumentError with Redis's text; the builders catch it. */
 import { assert } from '../../common/assert.ts';
-import { INT64_MAX, parseInteger } from '../encoding/string.ts';
+import { INT64_MAX, parseInteger } from '../encoding/strings/string.ts';
 import { error } from '../resp/reply.ts';
 import { ArgumentError } from './command.ts';
 

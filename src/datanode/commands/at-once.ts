@@ -1,5 +1,5 @@
 /** Runs that may read ranges and mostly do not: their reply is there without waiting. */
-import type { Slices } from '../encoding/slices.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';

@@ -1,6 +1,8 @@
 /** Strings as arrays of bits: SETBIT, GETBIT, BITCOUNT, BITPOS, BITOP. */
 import { limits } from '../../common/limits.ts';
-import { BitCombination } from '../encoding/bit-combination.ts';
+import { type Found, findKey } from '../encoding/keyspace/keyspace.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/steps/slices.ts';
+import { BitCombination } from '../encoding/strings/bit-combination.ts';
 import {
   type BitOperation,
   type BitRange,
@@ -9,11 +11,9 @@ import {
   findBit,
   setBitAt,
   widened,
-} from '../encoding/bits.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
-import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
-import { parseInteger, readString, storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/strings/bits.ts';
+import { parseInteger, readString, storeString } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';
 import {

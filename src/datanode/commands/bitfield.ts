@@ -1,5 +1,7 @@
 /** Integers of any width within a string: BITFIELD, BITFIELD_RO. */
 import { limits } from '../../common/limits.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/steps/slices.ts';
 import {
   type BitField,
   fieldValueToSet,
@@ -8,11 +10,9 @@ import {
   readField,
   widened,
   writeField,
-} from '../encoding/bits.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { GLANCE, giveWay, isGlanceDue, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
-import { parseInteger, readString, storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/strings/bits.ts';
+import { parseInteger, readString, storeString } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { integer, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, integerArgument, syntaxError, TOO_LONG, WRONG_TYPE, word } from './args.ts';

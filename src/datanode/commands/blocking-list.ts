@@ -2,9 +2,9 @@
  * BLPOP, BRPOP, BLMOVE, BRPOPLPUSH, BLMPOP: here as the commands they are when there is something
  * to take; what waits otherwise is in partition/waiting/waiters.ts. In a transaction they never wait.
  */
-import type { ListEnd } from '../encoding/list.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
+import type { ListEnd } from '../encoding/lists/list.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, WRONG_TYPE } from './args.ts';
 import { atOnce } from './at-once.ts';

@@ -1,7 +1,7 @@
 /** BZPOPMIN, BZPOPMAX, BZMPOP: as blocking-list.ts, of sorted sets. */
-import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
-import { openZset } from '../encoding/zset.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
+import { openZset } from '../encoding/zsets/zset.ts';
 import { array, bulk, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { WRONG_TYPE } from './args.ts';
 import {

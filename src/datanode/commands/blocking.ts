@@ -1,6 +1,6 @@
 /** What blocking commands have in common (redis.io, "Blocking operations"): timeouts, forms. */
-import { ceilThousandfold } from '../encoding/long-double.ts';
-import { INT64_MAX } from '../encoding/string.ts';
+import { ceilThousandfold } from '../encoding/strings/long-double.ts';
+import { INT64_MAX } from '../encoding/strings/string.ts';
 import { argument } from './args.ts';
 import { ArgumentError, type BlockingForm } from './command.ts';
 import { countedKeys } from './zset-keys.ts';

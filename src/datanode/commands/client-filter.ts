@@ -1,5 +1,5 @@
 /** The words by which CLIENT LIST and CLIENT KILL choose clients. */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { argument, SYNTAX_ERROR, word } from './args.ts';
 import { userOf } from './client-line.ts';
 import type { Session } from './node-context.ts';

@@ -1,5 +1,5 @@
 /** CLIENT and its subcommands. */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
 import { killFilter, listFilter } from './client-filter.ts';

@@ -5,10 +5,10 @@
  */
 import { SLOT_COUNT } from '../../common/hash.ts';
 import type { Slot } from '../../common/ids.ts';
-import { decodeHeader } from '../encoding/header.ts';
-import { decodeKey, keyAfter, keyRange } from '../encoding/key.ts';
-import { isExpired } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
+import { isExpired } from '../encoding/keyspace/keyspace.ts';
+import { decodeHeader } from '../encoding/records/header.ts';
+import { decodeKey, keyAfter, keyRange } from '../encoding/records/key.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, integerArgument } from './args.ts';

@@ -4,8 +4,8 @@
  * close over the parsed type.
  */
 import type { KeyShare } from '../../common/hash.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { NodeContext } from './node-context.ts';
 

@@ -2,7 +2,7 @@
 import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, word } from './args.ts';
 import { type Command, NO_KEYS, node } from './command.ts';

@@ -1,6 +1,7 @@
 /** DEBUG: what test suites of clients use; nothing that could hold or hurt other clients. */
-import { encodeExpiryKey } from '../encoding/key.ts';
-import { findKey } from '../encoding/keyspace.ts';
+
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { encodeExpiryKey } from '../encoding/records/key.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { argument, NO_SUCH_KEY } from './args.ts';
 import { type Command, type CommandFlag, read } from './command.ts';

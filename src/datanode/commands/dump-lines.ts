@@ -3,7 +3,7 @@
  * carry them out otherwise, so their entry is not for those.
  */
 import { ByteRangeError } from '../../common/bytes.ts';
-import { rdbVersionOf, rdbVersions } from '../encoding/rdb-payload.ts';
+import { rdbVersionOf, rdbVersions } from '../encoding/rdb/rdb-payload.ts';
 import { execLinesOf, isExecLine } from './exec-line.ts';
 import { CARRIED_AT, isOnceLine } from './once-line.ts';
 

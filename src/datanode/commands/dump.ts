@@ -2,18 +2,8 @@
 import { slotOfKey } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
 import { SteadyList } from '../../common/steady-list.ts';
-import {
-  type CollectionType,
-  decodeDueMs,
-  dueRange,
-  elementRange,
-  isCollectionType,
-} from '../encoding/element-key.ts';
-import { hasDeadlines } from '../encoding/hash-header.ts';
-import { decodeCollection, type Header } from '../encoding/header.ts';
-import { keyAfter } from '../encoding/key.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
-import { decodeRdbValue, type RdbValue } from '../encoding/rdb-decode.ts';
+import { type Found, findKey } from '../encoding/keyspace/keyspace.ts';
+import { decodeRdbValue, type RdbValue } from '../encoding/rdb/rdb-decode.ts';
 import {
   type DumpTimes,
   dumpedTags,
@@ -23,14 +13,24 @@ import {
   encodeRdbTime,
   longestOf,
   rdbTypeByte,
-} from '../encoding/rdb-elements.ts';
-import { openRdbPayload, rdbVersions, sealRdbPayload } from '../encoding/rdb-payload.ts';
-import { RdbBoundError, RdbError } from '../encoding/rdb-reader.ts';
-import { storeRdbValue } from '../encoding/rdb-store.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import { parseInteger } from '../encoding/string.ts';
-import { tags } from '../encoding/tags.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/rdb/rdb-elements.ts';
+import { openRdbPayload, rdbVersions, sealRdbPayload } from '../encoding/rdb/rdb-payload.ts';
+import { RdbBoundError, RdbError } from '../encoding/rdb/rdb-reader.ts';
+import { storeRdbValue } from '../encoding/rdb/rdb-store.ts';
+import {
+  type CollectionType,
+  decodeDueMs,
+  dueRange,
+  elementRange,
+  isCollectionType,
+} from '../encoding/records/element-key.ts';
+import { hasDeadlines } from '../encoding/records/hash-header.ts';
+import { decodeCollection, type Header } from '../encoding/records/header.ts';
+import { keyAfter } from '../encoding/records/key.ts';
+import { tags } from '../encoding/records/tags.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { limited } from '../engine/engine.ts';
 import { bulk, error, NULL, OK, type Reply } from '../resp/reply.ts';
 import {

@@ -1,7 +1,7 @@
 /** Deadlines of keys: EXPIRE and its relatives, TTL, PERSIST. */
 import { withoutEnd } from '../../common/without-end.ts';
-import { findKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { findKey, removeKey, setDeadline } from '../encoding/keyspace/keyspace.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { integer, type Reply } from '../resp/reply.ts';
 import {
   argument,

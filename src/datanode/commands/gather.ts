@@ -5,15 +5,15 @@
  */
 
 import { slotOfKey } from '../../common/hash.ts';
-import type { CollectionPlace } from '../encoding/element-key.ts';
-import { elementRange } from '../encoding/element-key.ts';
-import { Gathered, GatherWriter } from '../encoding/gathered.ts';
-import { decodeCollection, encodeHeader, type Header } from '../encoding/header.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
-import { eachSlice } from '../encoding/member-walk.ts';
-import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import { tags } from '../encoding/tags.ts';
-import type { View } from '../encoding/view.ts';
+import { eachSlice } from '../encoding/collections/member-walk.ts';
+import { type Found, findKey } from '../encoding/keyspace/keyspace.ts';
+import type { CollectionPlace } from '../encoding/records/element-key.ts';
+import { elementRange } from '../encoding/records/element-key.ts';
+import { decodeCollection, encodeHeader, type Header } from '../encoding/records/header.ts';
+import { tags } from '../encoding/records/tags.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import { Gathered, GatherWriter } from '../encoding/txn/gathered.ts';
+import type { View } from '../encoding/txn/view.ts';
 import { bulk, NULL, type Reply } from '../resp/reply.ts';
 import { argument, countArgument } from './args.ts';
 import {

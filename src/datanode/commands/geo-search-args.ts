@@ -2,8 +2,8 @@
  * Arguments of GEOSEARCH and GEORADIUS in all their forms. Redis reads them after it has looked at
  * the key, and looks members up while it reads: what is told first of several errors depends on it.
  */
-import type { Area } from '../encoding/geo-area.ts';
-import type { Point } from '../encoding/geohash.ts';
+import type { Area } from '../encoding/geo/geo-area.ts';
+import type { Point } from '../encoding/geo/geohash.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';
 import { ArgumentError } from './command.ts';
 import { pointArgument, unitArgument } from './geo.ts';

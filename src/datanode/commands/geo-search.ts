@@ -1,16 +1,16 @@
 /** Members of a geospatial index in an area: GEOSEARCH, GEOSEARCHSTORE, GEORADIUS and relatives. */
 
 import { SteadyList } from '../../common/steady-list.ts';
-import type { Collection } from '../encoding/collection.ts';
-import { cellsOf, distanceWithin } from '../encoding/geo-area.ts';
-import { decodePoint } from '../encoding/geohash.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, giveWay, type Slices } from '../encoding/slices.ts';
-import { sortStepwise } from '../encoding/stepwise-sort.ts';
-import type { View, WriteView } from '../encoding/view.ts';
-import { type Entry, readZset, scoreOf } from '../encoding/zset.ts';
-import { buildZset, ScoredList } from '../encoding/zset-build.ts';
-import { scoreSpan, walkSpan } from '../encoding/zset-range.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { cellsOf, distanceWithin } from '../encoding/geo/geo-area.ts';
+import { decodePoint } from '../encoding/geo/geohash.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { eachItem, giveWay, type Slices } from '../encoding/steps/slices.ts';
+import { sortStepwise } from '../encoding/steps/stepwise-sort.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
+import { type Entry, readZset, scoreOf } from '../encoding/zsets/zset.ts';
+import { buildZset, ScoredList } from '../encoding/zsets/zset-build.ts';
+import { scoreSpan, walkSpan } from '../encoding/zsets/zset-range.ts';
 import { array, bulk, EMPTY_ARRAY, error, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, WRONG_TYPE, word } from './args.ts';

@@ -8,9 +8,9 @@ import {
   LATITUDE_MAX,
   LONGITUDE_MAX,
   type Point,
-} from '../encoding/geohash.ts';
-import type { View } from '../encoding/view.ts';
-import { readZset, scoreOf } from '../encoding/zset.ts';
+} from '../encoding/geo/geohash.ts';
+import type { View } from '../encoding/txn/view.ts';
+import { readZset, scoreOf } from '../encoding/zsets/zset.ts';
 import { array, bulk, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';

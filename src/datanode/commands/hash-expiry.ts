@@ -8,8 +8,8 @@ import {
   reopenHash,
   saveHash,
   setFieldDeadline,
-} from '../encoding/hash.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/hashes/hash.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { array, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, invalidExpireTime, WRONG_TYPE, word } from './args.ts';
 import {

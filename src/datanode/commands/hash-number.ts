@@ -1,8 +1,8 @@
 /** Fields of hashes as numbers: HINCRBY and HINCRBYFLOAT. */
-import { getField, openHash, saveHash, setField } from '../encoding/hash.ts';
-import { addDecimal } from '../encoding/long-double.ts';
-import { addIntegers, parseInteger } from '../encoding/string.ts';
-import type { WriteView } from '../encoding/view.ts';
+import { getField, openHash, saveHash, setField } from '../encoding/hashes/hash.ts';
+import { addDecimal } from '../encoding/strings/long-double.ts';
+import { addIntegers, parseInteger } from '../encoding/strings/string.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { bulk, error, integer } from '../resp/reply.ts';
 import { argument, integerArgument, WRONG_TYPE } from './args.ts';
 import {

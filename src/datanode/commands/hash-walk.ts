@@ -1,8 +1,9 @@
 /** Some fields of hashes: HRANDFIELD and HSCAN. */
-import { fieldsOf, type Hash, readHash } from '../encoding/hash.ts';
-import { pickOne } from '../encoding/member-walk.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import type { View } from '../encoding/view.ts';
+
+import { pickOne } from '../encoding/collections/member-walk.ts';
+import { fieldsOf, type Hash, readHash } from '../encoding/hashes/hash.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import type { View } from '../encoding/txn/view.ts';
 import { EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,6 +1,6 @@
 /** Hashes: fields one by one and as a whole. */
 
-import { decodeMember } from '../encoding/element-key.ts';
+import { eachSlice } from '../encoding/collections/member-walk.ts';
 import {
   countFields,
   decodeField,
@@ -16,10 +16,10 @@ import {
   reopenHash,
   saveHash,
   setField,
-} from '../encoding/hash.ts';
-import { eachSlice } from '../encoding/member-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/hashes/hash.ts';
+import { decodeMember } from '../encoding/records/element-key.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';

@@ -1,4 +1,6 @@
 /** Counting different elements approximately: PFADD, PFCOUNT, PFMERGE, PFSELFTEST. */
+
+import { type Found, findKey } from '../encoding/keyspace/keyspace.ts';
 import {
   addElement,
   cachedCardinality,
@@ -12,11 +14,10 @@ import {
   type Registers,
   raiseRegister,
   toDense,
-} from '../encoding/hyperloglog.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import { storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/sketches/hyperloglog.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import { storeString } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, WRONG_TYPE } from './args.ts';
 import { atOnce } from './at-once.ts';

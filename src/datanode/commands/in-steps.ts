@@ -1,7 +1,7 @@
 /** Commands that carry many arguments: each costs microseconds, 100,000 of them the loop. */
-import type { Outline } from '../encoding/keyspace.ts';
-import { LARGE_RECORD_BYTES } from '../encoding/large-records.ts';
-import { GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/slices.ts';
+import type { Outline } from '../encoding/keyspace/keyspace.ts';
+import { GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import { LARGE_RECORD_BYTES } from '../encoding/txn/large-records.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 

@@ -1,6 +1,6 @@
 /** How commands tell of what they did to a key (`WriteView.notify`), behind the change itself. */
-import { type Found, type Outline, removeKey } from '../encoding/keyspace.ts';
-import type { KeyEventClass, WriteView } from '../encoding/view.ts';
+import { type Found, type Outline, removeKey } from '../encoding/keyspace/keyspace.ts';
+import type { KeyEventClass, WriteView } from '../encoding/txn/view.ts';
 
 /** A collection was changed and saved; one without elements is gone. */
 export function tellChange(

@@ -1,9 +1,9 @@
 /** Keys whatever their type: DEL, EXISTS, TYPE, RENAME, COPY. */
 import { slotOfKey } from '../../common/hash.ts';
-import { placeValue } from '../encoding/collection.ts';
-import { findKey, giveUpKey, outlineKey, removeKey } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { placeValue } from '../encoding/collections/collection.ts';
+import { findKey, giveUpKey, outlineKey, removeKey } from '../encoding/keyspace/keyspace.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { argument, intArgument, NO_SUCH_KEY, syntaxError, word } from './args.ts';
 import {

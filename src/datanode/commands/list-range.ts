@@ -1,7 +1,7 @@
 /** Lists by index and by element: LINDEX, LRANGE, LSET, LREM, LTRIM, LINSERT. */
 import { limits } from '../../common/limits.ts';
 import { SteadyList } from '../../common/steady-list.ts';
-import { removeKey } from '../encoding/keyspace.ts';
+import { removeKey } from '../encoding/keyspace/keyspace.ts';
 import {
   decodeElement,
   growEncoding,
@@ -13,12 +13,12 @@ import {
   readList,
   saveList,
   shrinkEncoding,
-} from '../encoding/list.ts';
-import { insertBeside, removeEqual, trimList } from '../encoding/list-edit.ts';
-import { elementsBetween, keyOfIndex, nearest, walkList } from '../encoding/list-walk.ts';
-import { listpackEntryBytes } from '../encoding/listpack-size.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/lists/list.ts';
+import { insertBeside, removeEqual, trimList } from '../encoding/lists/list-edit.ts';
+import { elementsBetween, keyOfIndex, nearest, walkList } from '../encoding/lists/list-walk.ts';
+import { listpackEntryBytes } from '../encoding/lists/listpack-size.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { bulk, EMPTY_ARRAY, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile, replyTooLarge } from '../resp/reply-pile.ts';
 import { argument, countArgument, NO_SUCH_KEY, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,10 +1,10 @@
 /** LPOS: where elements of a list stand that equal a value. */
 import { SteadyList } from '../../common/steady-list.ts';
-import { type List, type ListEnd, readList } from '../encoding/list.ts';
-import { walkList } from '../encoding/list-walk.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import { INT64_MIN } from '../encoding/string.ts';
-import type { View } from '../encoding/view.ts';
+import { type List, type ListEnd, readList } from '../encoding/lists/list.ts';
+import { walkList } from '../encoding/lists/list-walk.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import { INT64_MIN } from '../encoding/strings/string.ts';
+import type { View } from '../encoding/txn/view.ts';
 import { EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, integerArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -11,11 +11,11 @@ import {
   readList,
   saveList,
   shrinkEncoding,
-} from '../encoding/list.ts';
-import { copyPart } from '../encoding/list-edit.ts';
-import { dropElements, walkList } from '../encoding/list-walk.ts';
-import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/lists/list.ts';
+import { copyPart } from '../encoding/lists/list-edit.ts';
+import { dropElements, walkList } from '../encoding/lists/list-walk.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyPile, replyTooLarge } from '../resp/reply-pile.ts';

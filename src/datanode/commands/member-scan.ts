@@ -8,10 +8,15 @@
  * whole, whatever the cursor.
  */
 import { limits } from '../../common/limits.ts';
-import { decodeMember } from '../encoding/element-key.ts';
-import { keyAfter } from '../encoding/key.ts';
-import { type Members, POSITION_END, positionOf, rangeFrom } from '../encoding/member-walk.ts';
-import type { Slices } from '../encoding/slices.ts';
+import {
+  type Members,
+  POSITION_END,
+  positionOf,
+  rangeFrom,
+} from '../encoding/collections/member-walk.ts';
+import { decodeMember } from '../encoding/records/element-key.ts';
+import { keyAfter } from '../encoding/records/key.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';

@@ -1,5 +1,5 @@
 /** Redis's letters of notify-keyspace-events: which events of keys are published, and where. */
-import type { KeyEventClass } from '../encoding/view.ts';
+import type { KeyEventClass } from '../encoding/txn/view.ts';
 
 /** In the order in which CONFIG GET prints them. */
 const classLetters: readonly (readonly [letter: string, of: KeyEventClass])[] = [

@@ -1,18 +1,18 @@
 /** What a key's value looks like inside: OBJECT and MEMORY. */
 
-import { collectionOf } from '../encoding/collection.ts';
-import { isCollectionType } from '../encoding/element-key.ts';
-import { encodingOfHash } from '../encoding/hash.ts';
-import type { Header } from '../encoding/header.ts';
-import { encodeExpiryKey } from '../encoding/key.ts';
-import { type Found, findKey } from '../encoding/keyspace.ts';
-import { encodingOfList } from '../encoding/list.ts';
-import { encodingOfSet } from '../encoding/set.ts';
-import type { Slices } from '../encoding/slices.ts';
-import { CHECKSUM_BYTES, storedBytes } from '../encoding/stored-bytes.ts';
-import { parseInteger } from '../encoding/string.ts';
-import type { View } from '../encoding/view.ts';
-import { encodingOfZset } from '../encoding/zset-header.ts';
+import { collectionOf } from '../encoding/collections/collection.ts';
+import { encodingOfHash } from '../encoding/hashes/hash.ts';
+import { type Found, findKey } from '../encoding/keyspace/keyspace.ts';
+import { CHECKSUM_BYTES, storedBytes } from '../encoding/keyspace/stored-bytes.ts';
+import { encodingOfList } from '../encoding/lists/list.ts';
+import { encodingOfZset } from '../encoding/ranks/zset-header.ts';
+import { isCollectionType } from '../encoding/records/element-key.ts';
+import type { Header } from '../encoding/records/header.ts';
+import { encodeExpiryKey } from '../encoding/records/key.ts';
+import { encodingOfSet } from '../encoding/sets/set.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
+import type { View } from '../encoding/txn/view.ts';
 import { array, bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from './args.ts';
 import {

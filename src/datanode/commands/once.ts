@@ -1,5 +1,5 @@
 /**
- * Sessions on the wire (encoding/sessions.ts). `KV.ONCE id seq low command …` carries another
+ * Sessions on the wire (encoding/sessions/sessions.ts). `KV.ONCE id seq low command …` carries another
  * command, whose keys route it, whose permissions it needs, and which takes effect once however
  * often it is sent. It may be any command of one partition but those that wait for an element (they
  * have ids of their own), WATCH, and these; EXEC of what MULTI has queued as well.
@@ -11,9 +11,9 @@ import {
   keepOnce,
   type OnceMark,
   openSession,
-} from '../encoding/sessions.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
+} from '../encoding/sessions/sessions.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { error, integer, OK, type Reply } from '../resp/reply.ts';
 import { ReplyTooLargeError } from '../resp/reply-pile.ts';
 import { argument, SYNTAX_ERROR, wrongArity } from './args.ts';

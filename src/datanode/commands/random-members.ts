@@ -1,14 +1,14 @@
 /** The count of SRANDMEMBER and HRANDFIELD, and the elements it asks for. */
 import type { SteadyList } from '../../common/steady-list.ts';
-import { decodeMember } from '../encoding/element-key.ts';
 import {
   isCheaperWhole,
   type Members,
   pickDistinct,
   pickWithRepeats,
-} from '../encoding/member-walk.ts';
-import { giveWay, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
-import { INT64_MAX } from '../encoding/string.ts';
+} from '../encoding/collections/member-walk.ts';
+import { decodeMember } from '../encoding/records/element-key.ts';
+import { giveWay, type Slices, STEP_ITEMS } from '../encoding/steps/slices.ts';
+import { INT64_MAX } from '../encoding/strings/string.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { ReplyRoom, replyTooLarge } from '../resp/reply-pile.ts';
 import { countArgument, integerArgument } from './args.ts';

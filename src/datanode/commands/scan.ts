@@ -9,12 +9,18 @@
 
 import type { KeyShare } from '../../common/hash.ts';
 import { limits } from '../../common/limits.ts';
-import { decodeHeader } from '../encoding/header.ts';
-import { decodeKey, type KeyPlace, keyAfter, keyRange, redisDataRange } from '../encoding/key.ts';
-import { isExpired } from '../encoding/keyspace.ts';
-import type { Slices } from '../encoding/slices.ts';
-import { readCounts, writeCounts } from '../encoding/system.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { isExpired } from '../encoding/keyspace/keyspace.ts';
+import { decodeHeader } from '../encoding/records/header.ts';
+import {
+  decodeKey,
+  type KeyPlace,
+  keyAfter,
+  keyRange,
+  redisDataRange,
+} from '../encoding/records/key.ts';
+import { readCounts, writeCounts } from '../encoding/records/system.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import type { KeyRange } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';

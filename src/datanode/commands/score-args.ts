@@ -1,6 +1,6 @@
 /** Arguments of sorted sets: numbers as C's strtod reads them, ranges of scores and of members. */
-import { parseInteger } from '../encoding/string.ts';
-import type { LexBound, LexBounds, ScoreBounds } from '../encoding/zset-range.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
+import type { LexBound, LexBounds, ScoreBounds } from '../encoding/zsets/zset-range.ts';
 import type { Reply } from '../resp/reply.ts';
 import { ArgumentError } from './command.ts';
 

@@ -1,5 +1,5 @@
 /** Small commands about the server that tools ask: TIME, ROLE, LASTSAVE, LOLWUT, SAVE … */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import { NOT_AN_INTEGER, SYNTAX_ERROR, word } from './args.ts';
 import type { Command } from './command.ts';

@@ -6,9 +6,9 @@
  * target may be among the sources.
  */
 
-import type { Collection } from '../encoding/collection.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { eachPair, type Take } from '../encoding/member-walk.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { eachPair, type Take } from '../encoding/collections/member-walk.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
 import {
   addMember,
   decodeMember,
@@ -17,9 +17,9 @@ import {
   newSet,
   readSet,
   saveSet,
-} from '../encoding/set.ts';
-import { eachItem, type Slices, someItem, workOnEach } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/sets/set.ts';
+import { eachItem, type Slices, someItem, workOnEach } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,9 +1,9 @@
 /** Sets: members one by one, all of them, some of them. */
 
 import { SteadyList } from '../../common/steady-list.ts';
-import type { Collection } from '../encoding/collection.ts';
-import { removeKey } from '../encoding/keyspace.ts';
-import { eachSlice, pickOne } from '../encoding/member-walk.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { eachSlice, pickOne } from '../encoding/collections/member-walk.ts';
+import { removeKey } from '../encoding/keyspace/keyspace.ts';
 import {
   addMember,
   decodeMember,
@@ -17,10 +17,10 @@ import {
   removeMember,
   reopenSet,
   saveSet,
-} from '../encoding/set.ts';
-import { removePicked } from '../encoding/set-removal.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/sets/set.ts';
+import { removePicked } from '../encoding/sets/set-removal.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';

@@ -1,5 +1,5 @@
 /** SLOWLOG: the commands of this node's clients that took longest, from arrival to answer. */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../resp/reply.ts';
 import type { Command } from './command.ts';
 import type { SlowEntry } from './node-watch.ts';

@@ -1,20 +1,20 @@
 /** SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they name. */
 
 import { SteadyList } from '../../common/steady-list.ts';
-import { newCollection } from '../encoding/collection.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { growEncoding, newShape, pushElement, saveList } from '../encoding/list.ts';
-import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/slices.ts';
+import { newCollection } from '../encoding/collections/collection.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { growEncoding, newShape, pushElement, saveList } from '../encoding/lists/list.ts';
 import {
   isElsewhere,
   lookUpPattern,
   parseSortPattern,
   type SortPattern,
-} from '../encoding/sort-pattern.ts';
-import { sortScore } from '../encoding/sort-score.ts';
-import { readSortSource, type SortSource } from '../encoding/sort-source.ts';
-import { sortStepwise } from '../encoding/stepwise-sort.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+} from '../encoding/sorting/sort-pattern.ts';
+import { sortScore } from '../encoding/sorting/sort-score.ts';
+import { readSortSource, type SortSource } from '../encoding/sorting/sort-source.ts';
+import { eachItem, GLANCE, giveWay, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import { sortStepwise } from '../encoding/steps/stepwise-sort.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,13 +1,13 @@
 /** LCS: what two strings have in common. */
 import { limits } from '../../common/limits.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
 import {
   type CommonRun,
   longestCommon,
   longestCommonTableBytes,
-} from '../encoding/longest-common.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import { readString } from '../encoding/string.ts';
-import type { View } from '../encoding/view.ts';
+} from '../encoding/strings/longest-common.ts';
+import { readString } from '../encoding/strings/string.ts';
+import type { View } from '../encoding/txn/view.ts';
 import { array, bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, word } from './args.ts';

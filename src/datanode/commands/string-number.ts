@@ -1,8 +1,8 @@
 /** Strings as numbers: INCR, DECR and their relatives. */
-import { findKey } from '../encoding/keyspace.ts';
-import { addDecimal } from '../encoding/long-double.ts';
-import { addIntegers, INT64_MIN, parseInteger, storeString } from '../encoding/string.ts';
-import type { WriteView } from '../encoding/view.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { addDecimal } from '../encoding/strings/long-double.ts';
+import { addIntegers, INT64_MIN, parseInteger, storeString } from '../encoding/strings/string.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { bulk, error, integer, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, NOT_AN_INTEGER, WRONG_TYPE } from './args.ts';
 import { ArgumentError, type Command, FIRST_KEY, type RunContext, write } from './command.ts';

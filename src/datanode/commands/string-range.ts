@@ -1,8 +1,8 @@
 /** Parts of strings: APPEND, STRLEN, GETRANGE, SETRANGE. */
 import { limits } from '../../common/limits.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { patchString, readString, sliceString, storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { patchString, readString, sliceString, storeString } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { bulk, integer, type Reply } from '../resp/reply.ts';
 import { argument, countArgument, integerArgument, TOO_LONG, WRONG_TYPE } from './args.ts';
 import { ArgumentError, type Command, FIRST_KEY, type RunContext, read, write } from './command.ts';

@@ -1,8 +1,8 @@
 /** Whole strings: SET, GET and their relatives, MGET, MSET. */
 
-import { findKey, outlineKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
-import { readString, storeString } from '../encoding/string.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { findKey, outlineKey, removeKey, setDeadline } from '../encoding/keyspace/keyspace.ts';
+import { readString, storeString } from '../encoding/strings/string.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import {

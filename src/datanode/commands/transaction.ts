@@ -5,8 +5,8 @@
 import { ByteRangeError } from '../../common/bytes.ts';
 import { limits } from '../../common/limits.ts';
 import { SteadyList } from '../../common/steady-list.ts';
-import { eachItem, GLANCE, NOTHING, type Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
+import { eachItem, GLANCE, NOTHING, type Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { array, error, NULL_ARRAY, OK, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../resp/reply-pile.ts';

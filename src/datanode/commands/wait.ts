@@ -2,7 +2,7 @@
  * WAIT and WAITAOF: a write is answered once a quorum has it on disk, so there is nothing to wait
  * for. They answer at once with what is known for sure, also when more was asked for.
  */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 import { array, error, integer } from '../resp/reply.ts';
 import { argument, NOT_AN_INTEGER } from './args.ts';
 import { type Command, NO_KEYS, node } from './command.ts';

@@ -6,21 +6,21 @@
  */
 import { crc32 } from '../../common/checksum.ts';
 import { limits } from '../../common/limits.ts';
-import { decodeMember, elementRange } from '../encoding/element-key.ts';
-import { decodeField, fieldsOf, readHash } from '../encoding/hash.ts';
-import type { ValueType } from '../encoding/header.ts';
 import {
   type MemberPage,
   type PageRequest,
   pageByHash,
   pageByMember,
-} from '../encoding/member-page.ts';
-import type { Members } from '../encoding/member-walk.ts';
-import { membersOf, readSet } from '../encoding/set.ts';
-import type { Slices } from '../encoding/slices.ts';
-import { tags } from '../encoding/tags.ts';
-import type { View } from '../encoding/view.ts';
-import { readZset } from '../encoding/zset.ts';
+} from '../encoding/collections/member-page.ts';
+import type { Members } from '../encoding/collections/member-walk.ts';
+import { decodeField, fieldsOf, readHash } from '../encoding/hashes/hash.ts';
+import { decodeMember, elementRange } from '../encoding/records/element-key.ts';
+import type { ValueType } from '../encoding/records/header.ts';
+import { tags } from '../encoding/records/tags.ts';
+import { membersOf, readSet } from '../encoding/sets/set.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View } from '../encoding/txn/view.ts';
+import { readZset } from '../encoding/zsets/zset.ts';
 import type { KeyValue } from '../engine/engine.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { array, bulk, EMPTY_ARRAY, type Reply } from '../resp/reply.ts';

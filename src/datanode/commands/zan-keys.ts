@@ -2,11 +2,11 @@
  * ZanRedisDB's commands for keys of one type: exists, clear, ttl, expire, persist. There each type
  * has keys of its own; here a key of another type is, for these commands, not there.
  */
-import { collectionOf } from '../encoding/collection.ts';
-import { isCollectionType } from '../encoding/element-key.ts';
-import type { Header, ValueType } from '../encoding/header.ts';
-import { type Found, findKey, removeKey, setDeadline } from '../encoding/keyspace.ts';
-import type { View, WriteView } from '../encoding/view.ts';
+import { collectionOf } from '../encoding/collections/collection.ts';
+import { type Found, findKey, removeKey, setDeadline } from '../encoding/keyspace/keyspace.ts';
+import { isCollectionType } from '../encoding/records/element-key.ts';
+import type { Header, ValueType } from '../encoding/records/header.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
 import { error, integer, type Reply } from '../resp/reply.ts';
 import {
   argument,

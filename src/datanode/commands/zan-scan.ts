@@ -6,23 +6,23 @@
  */
 import { unreachable } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
+import { decodeField, fieldsOf, readHash } from '../encoding/hashes/hash.ts';
+import { isExpired } from '../encoding/keyspace/keyspace.ts';
+import { decodeElement, readList } from '../encoding/lists/list.ts';
 import {
   type CollectionType,
   decodeMember,
   ELEMENT_PREFIX_BYTES,
   elementRange,
   isCollectionType,
-} from '../encoding/element-key.ts';
-import { decodeField, fieldsOf, readHash } from '../encoding/hash.ts';
-import { decodeHeader, type Header, type ValueType } from '../encoding/header.ts';
-import { decodeKey, encodeKey, keyAfter, keyRange } from '../encoding/key.ts';
-import { isExpired } from '../encoding/keyspace.ts';
-import { decodeElement, readList } from '../encoding/list.ts';
-import { membersOf, readSet } from '../encoding/set.ts';
-import type { Slices } from '../encoding/slices.ts';
-import { tags } from '../encoding/tags.ts';
-import type { View } from '../encoding/view.ts';
-import { entryOf, readZset } from '../encoding/zset.ts';
+} from '../encoding/records/element-key.ts';
+import { decodeHeader, type Header, type ValueType } from '../encoding/records/header.ts';
+import { decodeKey, encodeKey, keyAfter, keyRange } from '../encoding/records/key.ts';
+import { tags } from '../encoding/records/tags.ts';
+import { membersOf, readSet } from '../encoding/sets/set.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View } from '../encoding/txn/view.ts';
+import { entryOf, readZset } from '../encoding/zsets/zset.ts';
 import type { KeyRange, KeyValue } from '../engine/engine.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { array, bulk, type Reply } from '../resp/reply.ts';

@@ -3,9 +3,9 @@
  * leaves alone what is no string: there each type has keys of its own, so a SET never meant to
  * replace a hash.
  */
-import { findKey, outlineKey, removeKey } from '../encoding/keyspace.ts';
-import { storeString } from '../encoding/string.ts';
-import type { WriteView } from '../encoding/view.ts';
+import { findKey, outlineKey, removeKey } from '../encoding/keyspace/keyspace.ts';
+import { storeString } from '../encoding/strings/string.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
 import { error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import {
   argument,

@@ -1,5 +1,5 @@
 /** The types by which ZanRedisDB's commands name what they mean: KV, HASH, LIST, SET, ZSET. */
-import type { ValueType } from '../encoding/header.ts';
+import type { ValueType } from '../encoding/records/header.ts';
 import { argument, word } from './args.ts';
 import { ArgumentError } from './command.ts';
 

@@ -1,7 +1,7 @@
 /** What ZADD, ZINCRBY and GEOADD do: members with scores, and the options under which they are taken. */
-import { GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
-import { openZset, putScore, scoreOf } from '../encoding/zset.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
+import { openZset, putScore, scoreOf } from '../encoding/zsets/zset.ts';
 import { error, integer, NULL, type Reply } from '../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from './args.ts';
 import { ArgumentError, type RunContext, type RunResult } from './command.ts';

@@ -2,12 +2,12 @@
 
 import type { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, type Slices, someItem, workOnEach } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
-import type { Entry } from '../encoding/zset.ts';
-import { buildZset, type Scored, ScoredList } from '../encoding/zset-build.ts';
-import { readSource, type Source, sourceScore, walkSource } from '../encoding/zset-source.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { eachItem, type Slices, someItem, workOnEach } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
+import type { Entry } from '../encoding/zsets/zset.ts';
+import { buildZset, type Scored, ScoredList } from '../encoding/zsets/zset-build.ts';
+import { readSource, type Source, sourceScore, walkSource } from '../encoding/zsets/zset-source.ts';
 import { error, integer, type Reply } from '../resp/reply.ts';
 import { ReplyRoom } from '../resp/reply-pile.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, WRONG_TYPE, word } from './args.ts';

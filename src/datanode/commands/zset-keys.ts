@@ -1,5 +1,5 @@
 /** `numkeys key [key ...]`: the keys of commands that say how many they have. */
-import { parseInteger } from '../encoding/string.ts';
+import { parseInteger } from '../encoding/strings/string.ts';
 
 /** `at`: where the number is. Those before it are keys too; wrong numbers name none. */
 export function countedKeys(at: number): (args: readonly Buffer[]) => readonly Buffer[] {

@@ -1,12 +1,12 @@
 /** Taking members from either end of a sorted set: ZPOPMIN, ZPOPMAX, ZMPOP. */
 
 import { SteadyList } from '../../common/steady-list.ts';
-import { eachItem, GLANCE, isGlanceDue, type Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
-import { type Entry, openZset } from '../encoding/zset.ts';
-import type { OpenZset } from '../encoding/zset-header.ts';
-import { walkSpan, wholeSpan } from '../encoding/zset-range.ts';
-import { removeEnd } from '../encoding/zset-removal.ts';
+import type { OpenZset } from '../encoding/ranks/zset-header.ts';
+import { eachItem, GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
+import { type Entry, openZset } from '../encoding/zsets/zset.ts';
+import { walkSpan, wholeSpan } from '../encoding/zsets/zset-range.ts';
+import { removeEnd } from '../encoding/zsets/zset-removal.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { ReplyPile, ReplyRoom } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

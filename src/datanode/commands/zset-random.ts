@@ -1,15 +1,20 @@
 /** Sorted sets in no order: ZRANDMEMBER, ZSCAN. */
 import { SteadyList } from '../../common/steady-list.ts';
 import { SteadyMap } from '../../common/steady-map.ts';
-import type { Collection } from '../encoding/collection.ts';
-import { decodeMember, elementRange } from '../encoding/element-key.ts';
-import { eachItem, giveWay, type Slices, STEP_ITEMS } from '../encoding/slices.ts';
-import { sortStepwise } from '../encoding/stepwise-sort.ts';
-import { tags } from '../encoding/tags.ts';
-import type { View } from '../encoding/view.ts';
-import { type Entry, entryOf, readZset } from '../encoding/zset.ts';
-import { encodingOfZset } from '../encoding/zset-header.ts';
-import { collectSpan, DENSE_RANKS, entriesAtRanks, wholeSpan } from '../encoding/zset-range.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { encodingOfZset } from '../encoding/ranks/zset-header.ts';
+import { decodeMember, elementRange } from '../encoding/records/element-key.ts';
+import { tags } from '../encoding/records/tags.ts';
+import { eachItem, giveWay, type Slices, STEP_ITEMS } from '../encoding/steps/slices.ts';
+import { sortStepwise } from '../encoding/steps/stepwise-sort.ts';
+import type { View } from '../encoding/txn/view.ts';
+import { type Entry, entryOf, readZset } from '../encoding/zsets/zset.ts';
+import {
+  collectSpan,
+  DENSE_RANKS,
+  entriesAtRanks,
+  wholeSpan,
+} from '../encoding/zsets/zset-range.ts';
 import { formatDouble } from '../resp/encode-reply.ts';
 import { bulk, EMPTY_ARRAY, NULL, type Reply } from '../resp/reply.ts';
 import { argument, integerArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

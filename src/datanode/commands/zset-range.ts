@@ -1,12 +1,12 @@
 /** Ranges of sorted sets: ZRANGE and its older forms, ZRANGESTORE, ZREMRANGEBY*. */
 
-import type { Collection } from '../encoding/collection.ts';
-import { findKey } from '../encoding/keyspace.ts';
-import { eachItem, type Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
-import { type Entry, openZset, readZset } from '../encoding/zset.ts';
-import { buildZset, ScoredList } from '../encoding/zset-build.ts';
-import { fitsSmall } from '../encoding/zset-header.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { findKey } from '../encoding/keyspace/keyspace.ts';
+import { fitsSmall } from '../encoding/ranks/zset-header.ts';
+import { eachItem, type Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
+import { type Entry, openZset, readZset } from '../encoding/zsets/zset.ts';
+import { buildZset, ScoredList } from '../encoding/zsets/zset-build.ts';
 import {
   jump,
   type LexBounds,
@@ -16,8 +16,8 @@ import {
   type Span,
   scoreSpan,
   walkSpan,
-} from '../encoding/zset-range.ts';
-import { removeSpan } from '../encoding/zset-removal.ts';
+} from '../encoding/zsets/zset-range.ts';
+import { removeSpan } from '../encoding/zsets/zset-removal.ts';
 import { bulk, EMPTY_ARRAY, integer, type Reply } from '../resp/reply.ts';
 import { ReplyPile } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from './args.ts';

@@ -1,8 +1,9 @@
 /** How a command that changed a sorted set ends. */
-import type { Slices } from '../encoding/slices.ts';
-import type { WriteView } from '../encoding/view.ts';
-import { saveZset } from '../encoding/zset.ts';
-import type { OpenZset } from '../encoding/zset-header.ts';
+
+import type { OpenZset } from '../encoding/ranks/zset-header.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { WriteView } from '../encoding/txn/view.ts';
+import { saveZset } from '../encoding/zsets/zset.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { RunResult } from './command.ts';
 import { tellChange } from './key-events.ts';

@@ -1,17 +1,17 @@
 /** Sorted sets member by member, and ranks: ZREM, ZSCORE, ZRANK, ZCOUNT; ZADD is in `zset-add.ts`. */
-import type { Collection } from '../encoding/collection.ts';
-import { encodeScoreKey } from '../encoding/element-key.ts';
-import type { Slices } from '../encoding/slices.ts';
-import type { View, WriteView } from '../encoding/view.ts';
-import { dropMember, openZset, readZset, scoreOf } from '../encoding/zset.ts';
-import { countBefore } from '../encoding/zset-index.ts';
+import type { Collection } from '../encoding/collections/collection.ts';
+import { countBefore } from '../encoding/ranks/zset-index.ts';
+import { encodeScoreKey } from '../encoding/records/element-key.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
+import type { View, WriteView } from '../encoding/txn/view.ts';
+import { dropMember, openZset, readZset, scoreOf } from '../encoding/zsets/zset.ts';
 import {
   countSpan,
   type LexBounds,
   lexSpan,
   type ScoreBounds,
   scoreSpan,
-} from '../encoding/zset-range.ts';
+} from '../encoding/zsets/zset-range.ts';
 import { array, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
 import {

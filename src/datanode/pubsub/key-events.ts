@@ -6,7 +6,7 @@
 import type { Namespace } from '../../common/ids.ts';
 import { NO_EVENTS, type NotifyFlags, parseNotifyFlags } from '../commands/notify-flags.ts';
 import type { PubSub } from '../commands/pubsub-port.ts';
-import type { KeyEvent } from '../encoding/view.ts';
+import type { KeyEvent } from '../encoding/txn/view.ts';
 
 export class KeyEventPublisher {
   readonly #pubsub: Pick<PubSub, 'publish'>;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from './lone-partition.ts';
 

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
-import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/element-key.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
-import { decodeRdbValue, openRdbPayload, sealRdbPayload } from '../encoding/at-once.ts';
-import { compressedRun, length, listpack, text, time, value } from '../encoding/rdb-forms.ts';
+import {
+  openCollection,
+  saveCollection,
+} from '../../../src/datanode/encoding/collections/collection.ts';
+import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/records/element-key.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
+import { decodeRdbValue, openRdbPayload, sealRdbPayload } from '../encoding/rdb/at-once.ts';
+import { compressedRun, length, listpack, text, time, value } from '../encoding/rdb/rdb-forms.ts';
 import { LonePartition } from './lone-partition.ts';
 
 const OK = { kind: 'simple', text: 'OK' };

@@ -1,8 +1,8 @@
 /** Commands with thousands of arguments: worked off in steps, and answered as if at once. */
 import { expect, test, vi } from 'vitest';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import { GLANCE } from '../../../src/datanode/encoding/slices.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { GLANCE } from '../../../src/datanode/encoding/steps/slices.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import { array, bulk, integer, NULL, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from './lone-partition.ts';
 

@@ -2,9 +2,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { gatherLine, gatherRow } from '../../../src/datanode/commands/gather.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
-import { GLANCE } from '../../../src/datanode/encoding/slices.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { GLANCE } from '../../../src/datanode/encoding/steps/slices.ts';
+import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import { LonePartition } from './lone-partition.ts';
 
 const COUNT = 1_000;

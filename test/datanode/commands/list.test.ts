@@ -2,7 +2,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { keysOf } from '../../../src/datanode/commands/command.ts';
 import { findCommand } from '../../../src/datanode/commands/table.ts';
-import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/element-key.ts';
 import {
   decodeElement,
   NO_FRACTION,
@@ -12,8 +11,9 @@ import {
   putElement,
   readList,
   saveList,
-} from '../../../src/datanode/encoding/list.ts';
-import { createView, Txn } from '../../../src/datanode/encoding/txn.ts';
+} from '../../../src/datanode/encoding/lists/list.ts';
+import { encodeListKey, LIST_ORIGIN } from '../../../src/datanode/encoding/records/element-key.ts';
+import { createView, Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyRange } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';

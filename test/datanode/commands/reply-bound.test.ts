@@ -1,9 +1,9 @@
 /** Replies beyond the bound of one are refused, whatever command would give them. */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
-import { ReadAhead } from '../../../src/datanode/encoding/read-ahead.ts';
-import { GLANCE, NOTHING } from '../../../src/datanode/encoding/slices.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import { GLANCE, NOTHING } from '../../../src/datanode/encoding/steps/slices.ts';
+import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { KeyRange } from '../../../src/datanode/engine/engine.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { replyBytes } from '../../../src/datanode/resp/reply-bytes.ts';

@@ -7,16 +7,16 @@ import {
   newCollection,
   type OpenCollection,
   saveCollection,
-} from '../../../src/datanode/encoding/collection.ts';
+} from '../../../src/datanode/encoding/collections/collection.ts';
+import { findKey } from '../../../src/datanode/encoding/keyspace/keyspace.ts';
 import {
   elementFlags,
   encodeMemberKey,
   encodeScoreKey,
-} from '../../../src/datanode/encoding/element-key.ts';
-import { findKey } from '../../../src/datanode/encoding/keyspace.ts';
-import type { Slices } from '../../../src/datanode/encoding/slices.ts';
-import { tags } from '../../../src/datanode/encoding/tags.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+} from '../../../src/datanode/encoding/records/element-key.ts';
+import { tags } from '../../../src/datanode/encoding/records/tags.ts';
+import type { Slices } from '../../../src/datanode/encoding/steps/slices.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from './lone-partition.ts';
 import { replyText, sortedReplyText } from './reply-text.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { decodeExec, encodeExec, watchedOf } from '../../../src/datanode/commands/exec-line.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table.ts';
-import type { Slices } from '../../../src/datanode/encoding/slices.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import type { Slices } from '../../../src/datanode/encoding/steps/slices.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { replyText } from './reply-text.ts';

@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest';
-import { openCollection, saveCollection } from '../../../src/datanode/encoding/collection.ts';
-import { encodeMemberKey } from '../../../src/datanode/encoding/element-key.ts';
-import { tags } from '../../../src/datanode/encoding/tags.ts';
-import { Txn } from '../../../src/datanode/encoding/txn.ts';
+import {
+  openCollection,
+  saveCollection,
+} from '../../../src/datanode/encoding/collections/collection.ts';
+import { encodeMemberKey } from '../../../src/datanode/encoding/records/element-key.ts';
+import { tags } from '../../../src/datanode/encoding/records/tags.ts';
+import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';
 import { LonePartition } from './lone-partition.ts';
 import { replyText } from './reply-text.ts';
 

@@ -1,8 +1,8 @@
 /** Values as DUMP writes them, in every encoding: read, and restored. */
 
-import { RdbError } from '../../../src/datanode/encoding/rdb-reader.ts';
+import { RdbError } from '../../../src/datanode/encoding/rdb/rdb-reader.ts';
 import { LonePartition } from '../../datanode/commands/lone-partition.ts';
-import { decodeRdbValue, sealRdbPayload } from '../../datanode/encoding/at-once.ts';
+import { decodeRdbValue, sealRdbPayload } from '../../datanode/encoding/rdb/at-once.ts';
 import { bendBehindDoor } from '../engine/bend-bytes.ts';
 import { hold, type Room, wayOf } from '../engine/room.ts';
 import { rdbValues } from '../rdb-values.ts';

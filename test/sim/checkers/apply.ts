@@ -3,8 +3,8 @@
  * own record names the applied index; replicas at the same index hold the same data.
  */
 import type { LogIndex } from '../../../src/common/ids.ts';
-import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../src/datanode/encoding/txn.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/records/system.ts';
+import { createView } from '../../../src/datanode/encoding/txn/txn.ts';
 import { decodeState } from '../../../src/datanode/partition/storage/state.ts';
 import { hashOf } from '../engine.ts';
 import { type Checker, type Observed, Violation } from './checker.ts';

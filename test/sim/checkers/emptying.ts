@@ -3,8 +3,8 @@
  * that names the entry, and after a crash or on a snapshot of then, its data is that of no index. The
  * product's own mark says so; it names the next entry and no other.
  */
-import { findEmptying } from '../../../src/datanode/encoding/emptying.ts';
-import { createView } from '../../../src/datanode/encoding/txn.ts';
+import { findEmptying } from '../../../src/datanode/encoding/keyspace/emptying.ts';
+import { createView } from '../../../src/datanode/encoding/txn/txn.ts';
 import { type Observed, Violation } from './checker.ts';
 
 /** Throws Violation when a mark was left behind. */

@@ -6,8 +6,8 @@
  * for how far the clocks of two leaders are apart.
  */
 import type { GroupId } from '../../../src/common/ids.ts';
-import { findKey } from '../../../src/datanode/encoding/keyspace.ts';
-import { createView } from '../../../src/datanode/encoding/txn.ts';
+import { findKey } from '../../../src/datanode/encoding/keyspace/keyspace.ts';
+import { createView } from '../../../src/datanode/encoding/txn/txn.ts';
 import { integer, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';
 import type { Sent } from '../typed.ts';

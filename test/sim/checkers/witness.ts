@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../../src/common/clock.ts';
 import type { GroupId, LogIndex, Namespace } from '../../../src/common/ids.ts';
-import { STATE_KEY } from '../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../src/datanode/encoding/txn.ts';
+import { STATE_KEY } from '../../../src/datanode/encoding/records/system.ts';
+import { createView } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../src/datanode/partition/applying/applier.ts';

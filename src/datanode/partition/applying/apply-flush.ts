@@ -4,12 +4,12 @@
  */
 import type { LogIndex } from '../../../common/ids.ts';
 import { resolveCommand } from '../../commands/table.ts';
-import { findEmptying, markEmptying, unmarkEmptying } from '../../encoding/emptying.ts';
-import { keepServed } from '../../encoding/served.ts';
-import { isSessionKey } from '../../encoding/sessions.ts';
-import { writeCounts } from '../../encoding/system.ts';
-import { createView, Txn } from '../../encoding/txn.ts';
-import type { View } from '../../encoding/view.ts';
+import { findEmptying, markEmptying, unmarkEmptying } from '../../encoding/keyspace/emptying.ts';
+import { writeCounts } from '../../encoding/records/system.ts';
+import { keepServed } from '../../encoding/sessions/served.ts';
+import { isSessionKey } from '../../encoding/sessions/sessions.ts';
+import { createView, Txn } from '../../encoding/txn/txn.ts';
+import type { View } from '../../encoding/txn/view.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { OK, type Reply } from '../../resp/reply.ts';
 import type { CommandLine } from '../entries/batch.ts';

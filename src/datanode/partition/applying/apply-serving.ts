@@ -2,7 +2,7 @@
  * The commands of an entry, with what it carries beside them: clients who wait (after each command
  * those it has something for are served), and which commands take effect once.
  */
-import type { Txn } from '../../encoding/txn.ts';
+import type { Txn } from '../../encoding/txn/txn.ts';
 import type { Reply } from '../../resp/reply.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import type { WaitingPart } from '../entries/waiter-codec.ts';

@@ -4,7 +4,7 @@
  * change of leader may lose some, as everything in pub/sub may be lost.
  */
 import type { Namespace, Term } from '../../../common/ids.ts';
-import type { KeyEvent } from '../../encoding/view.ts';
+import type { KeyEvent } from '../../encoding/txn/view.ts';
 
 /** Where events go once they are in the engine. */
 export interface KeyEventSink {

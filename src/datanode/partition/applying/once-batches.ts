@@ -4,9 +4,9 @@
  * answer what was kept, otherwise what they answer is kept behind the last.
  */
 import { DONE, decodeKept, encodeKept } from '../../commands/kept-reply.ts';
-import { askOnce, hasRun, keepOnce } from '../../encoding/sessions.ts';
-import type { Txn } from '../../encoding/txn.ts';
-import type { View } from '../../encoding/view.ts';
+import { askOnce, hasRun, keepOnce } from '../../encoding/sessions/sessions.ts';
+import type { Txn } from '../../encoding/txn/txn.ts';
+import type { View } from '../../encoding/txn/view.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import type { OnceLines } from '../entries/envelope.ts';
 

@@ -1,5 +1,5 @@
 /** Entries that are applied, on their way into one engine batch. */
-import type { Txn } from '../../encoding/txn.ts';
+import type { Txn } from '../../encoding/txn/txn.ts';
 import type { Entry } from '../../raft/message.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import type { ReplicaState } from '../storage/state.ts';

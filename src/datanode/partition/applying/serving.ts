@@ -8,10 +8,10 @@
 import type { BlockingForm } from '../../commands/command.ts';
 import { resolveCommand } from '../../commands/table.ts';
 import { tooNew, unknownOf } from '../../commands/unknown.ts';
-import { encodeKey } from '../../encoding/key.ts';
-import { findKey } from '../../encoding/keyspace.ts';
-import { findServed, forgetServed, keepServed } from '../../encoding/served.ts';
-import type { Txn } from '../../encoding/txn.ts';
+import { findKey } from '../../encoding/keyspace/keyspace.ts';
+import { encodeKey } from '../../encoding/records/key.ts';
+import { findServed, forgetServed, keepServed } from '../../encoding/sessions/served.ts';
+import type { Txn } from '../../encoding/txn/txn.ts';
 import { encodeReply } from '../../resp/encode-reply.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import type { CommandLine } from '../entries/batch.ts';

@@ -16,7 +16,7 @@ import type { Gone } from '../../../common/lazy-abort.ts';
 import type { Room } from '../../../common/room.ts';
 import type { ReadRun } from '../../commands/command.ts';
 import type { Witness } from '../../commands/witness.ts';
-import type { OnceMark } from '../../encoding/sessions.ts';
+import type { OnceMark } from '../../encoding/sessions/sessions.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 

@@ -24,8 +24,8 @@ import { hasRoom, surround } from '../../../common/bytes-with-room.ts';
 import { KvorumError } from '../../../common/errors.ts';
 import { listFor } from '../../../common/list-for.ts';
 import { knowsFieldDeadlines } from '../../commands/dump-lines.ts';
-import type { OnceMark } from '../../encoding/sessions.ts';
-import type { Pacing } from '../../encoding/slices.ts';
+import type { OnceMark } from '../../encoding/sessions/sessions.ts';
+import type { Pacing } from '../../encoding/steps/slices.ts';
 import type { CommandLine } from './batch.ts';
 import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.ts';
 

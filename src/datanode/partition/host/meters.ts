@@ -1,7 +1,7 @@
 /** What the replicas of one node count together, for INFO and /metrics; and a switch and room they share. */
 import type { Clock } from '../../../common/clock.ts';
 import { LatencyHistogram } from '../../../common/latency-histogram.ts';
-import type { Lookups } from '../../encoding/view.ts';
+import type { Lookups } from '../../encoding/txn/view.ts';
 import { RangeRoom } from '../reading/range-room.ts';
 
 export class PartitionMeters {

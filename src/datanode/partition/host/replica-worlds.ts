@@ -6,7 +6,7 @@ import { must } from '../../../common/assert.ts';
 import type { GroupId, Namespace, ReplicaId } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { PartitionRecord } from '../../../meta/schema.ts';
-import { RankPool } from '../../encoding/rank-trees.ts';
+import { RankPool } from '../../encoding/ranks/rank-trees.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { KeyEventGate } from '../applying/key-event-gate.ts';
 import type { Departures } from '../leading/departures.ts';

@@ -8,8 +8,8 @@ import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import { execLinesOf, isExecLine } from '../../commands/exec-line.ts';
 import { CARRIED_AT, isOnceLine } from '../../commands/once-line.ts';
-import { encodeKey } from '../../encoding/key.ts';
-import type { TxnReader } from '../../encoding/txn.ts';
+import { encodeKey } from '../../encoding/records/key.ts';
+import type { TxnReader } from '../../encoding/txn/txn.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { mayRewrite, type Rewriting, rewritingOf } from './rewritten-bytes.ts';
 

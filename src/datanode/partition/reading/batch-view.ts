@@ -1,6 +1,6 @@
 /** What the lines of one batch of reads see of an engine: as it is now, then as it was in that turn. */
-import { RecordOpener } from '../../encoding/large-records.ts';
-import type { Lookups, View } from '../../encoding/view.ts';
+import { RecordOpener } from '../../encoding/txn/large-records.ts';
+import type { Lookups, View } from '../../encoding/txn/view.ts';
 import type { Engine, EngineSnapshot } from '../../engine/engine.ts';
 
 /** A record from this size on costs more to read again than others to be told from it. */

@@ -1,6 +1,6 @@
 /** Ranges as one read is given them: what it has of them counts, and it ends when nobody waits for it. */
 import type { Gone } from '../../../common/lazy-abort.ts';
-import type { RangeSource } from '../../encoding/slices.ts';
+import type { RangeSource } from '../../encoding/steps/slices.ts';
 import type { KeyRange, KeyValue } from '../../engine/engine.ts';
 import type { RangePlace } from './range-room.ts';
 

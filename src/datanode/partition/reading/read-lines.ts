@@ -2,8 +2,8 @@
 import type { ReadCommand, RunContext, RunResult } from '../../commands/command.ts';
 import { gatherRow } from '../../commands/gather.ts';
 import { resolveCommand } from '../../commands/table.ts';
-import type { Pacing, Slices } from '../../encoding/slices.ts';
-import type { View } from '../../encoding/view.ts';
+import type { Pacing, Slices } from '../../encoding/steps/slices.ts';
+import type { View } from '../../encoding/txn/view.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import type { CommandBatch, CommandLine } from '../entries/batch.ts';
 import type { HotRanges } from '../remembering/hot-ranges.ts';

@@ -3,7 +3,7 @@
  * engine, and on a newer one each time that too much is written over it.
  */
 import { limits } from '../../../common/limits.ts';
-import { ReadAhead } from '../../encoding/read-ahead.ts';
+import { ReadAhead } from '../../encoding/txn/read-ahead.ts';
 import type { EngineSnapshot } from '../../engine/engine.ts';
 import { LostStateError } from '../../engine/lost-state.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';

@@ -10,7 +10,7 @@ import { limits } from '../../../common/limits.ts';
 import type { Room } from '../../../common/room.ts';
 import type { RunContext } from '../../commands/command.ts';
 import type { Witness } from '../../commands/witness.ts';
-import type { Lookups } from '../../encoding/view.ts';
+import type { Lookups } from '../../encoding/txn/view.ts';
 import type { Engine } from '../../engine/engine.ts';
 import type { RaftNode, ReadState } from '../../raft/ready.ts';
 import type { CommandBatch, EntryPlace, LineResult } from '../entries/batch.ts';

@@ -1,8 +1,8 @@
 /** Runs a batch of reads on an engine: synchronously where it can, else on a snapshot. */
 import type { RunContext } from '../../commands/command.ts';
-import { LARGE_RECORD_BYTES, type RecordOpener } from '../../encoding/large-records.ts';
-import type { Pacing } from '../../encoding/slices.ts';
-import type { Lookups } from '../../encoding/view.ts';
+import type { Pacing } from '../../encoding/steps/slices.ts';
+import { LARGE_RECORD_BYTES, type RecordOpener } from '../../encoding/txn/large-records.ts';
+import type { Lookups } from '../../encoding/txn/view.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import type { LineResult } from '../entries/batch.ts';
 import type { ReadEngine } from '../remembering/hot-engines.ts';

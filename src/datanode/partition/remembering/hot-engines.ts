@@ -5,9 +5,9 @@
 import type { Clock } from '../../../common/clock.ts';
 import { limits } from '../../../common/limits.ts';
 import type { Random } from '../../../common/random.ts';
-import { isMemberKey } from '../../encoding/element-key.ts';
-import { isRecordKey } from '../../encoding/key.ts';
-import type { TxnReader } from '../../encoding/txn.ts';
+import { isMemberKey } from '../../encoding/records/element-key.ts';
+import { isRecordKey } from '../../encoding/records/key.ts';
+import type { TxnReader } from '../../encoding/txn/txn.ts';
 import type {
   BatchOperations,
   Engine,

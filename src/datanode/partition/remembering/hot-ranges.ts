@@ -8,9 +8,9 @@
  */
 import { must } from '../../../common/assert.ts';
 import { limits } from '../../../common/limits.ts';
-import { ELEMENT_PREFIX_BYTES, isElementKey } from '../../encoding/element-key.ts';
-import { keyAfter } from '../../encoding/key.ts';
-import { handedMax, type Slice } from '../../encoding/read-ahead.ts';
+import { ELEMENT_PREFIX_BYTES, isElementKey } from '../../encoding/records/element-key.ts';
+import { keyAfter } from '../../encoding/records/key.ts';
+import { handedMax, type Slice } from '../../encoding/txn/read-ahead.ts';
 import type { KeyRange, KeyValue } from '../../engine/engine.ts';
 
 /** All pairs from `from` up to, not with, `to`, in ascending order. */

@@ -2,7 +2,7 @@
  * Values that were read lately by their keys, ready to be read again: a point read of LevelDB takes 3 to
  * 5 µs and leaves memory to V8's collector, this half of one. What is asked for again and again is read
  * from LevelDB once a round of the node's `ValueRing`; whoever reads a value verifies its seal as of any
- * other (`encoding/record.ts`).
+ * other (`encoding/records/record.ts`).
  *
  * Whoever writes tells which keys change, before readers of the engine may see it, and when they do: so
  * long nothing that was read is kept, since it may be of the state before.

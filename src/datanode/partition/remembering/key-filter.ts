@@ -13,8 +13,12 @@
 
 import { limits } from '../../../common/limits.ts';
 import { SPREAD } from '../../../common/spread.ts';
-import { collectionHash, memberHashHigh, memberHashLow } from '../../encoding/element-key.ts';
-import { isRecordKey, recordHash, recordSlot } from '../../encoding/key.ts';
+import {
+  collectionHash,
+  memberHashHigh,
+  memberHashLow,
+} from '../../encoding/records/element-key.ts';
+import { isRecordKey, recordHash, recordSlot } from '../../encoding/records/key.ts';
 
 /** Words of 32 bits of a block: what a key has. */
 const BLOCK_WORDS = 16;

@@ -15,8 +15,8 @@
  */
 import { type Clock, sleep } from '../../../common/clock.ts';
 import { limits } from '../../../common/limits.ts';
-import { isElementKey, isMemberKey, memberRange } from '../../encoding/element-key.ts';
-import { isRecordKey, keyAfter, recordRange } from '../../encoding/key.ts';
+import { isElementKey, isMemberKey, memberRange } from '../../encoding/records/element-key.ts';
+import { isRecordKey, keyAfter, recordRange } from '../../encoding/records/key.ts';
 import type {
   BatchOperation,
   BatchOperations,
@@ -38,7 +38,7 @@ export interface KeyKind {
   readonly isOne: (key: Buffer) => boolean;
   /** All of them lie in it, and others may. */
   readonly range: KeyRange;
-  /** They are never among what a batch stores early (`encoding/new-elements.ts`). */
+  /** They are never among what a batch stores early (`encoding/txn/new-elements.ts`). */
   readonly isNeverParted: boolean;
 }
 

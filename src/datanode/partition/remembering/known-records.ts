@@ -15,12 +15,12 @@
  */
 import { limits } from '../../../common/limits.ts';
 import type { Random } from '../../../common/random.ts';
-import { isMemberKey } from '../../encoding/element-key.ts';
-import { isPlainString, plainInteger, valueOfInteger } from '../../encoding/header.ts';
-import { isRecordKey } from '../../encoding/key.ts';
-import { CRC_BYTES } from '../../encoding/record.ts';
-import { isSessionKey } from '../../encoding/sessions.ts';
-import { tags } from '../../encoding/tags.ts';
+import { isMemberKey } from '../../encoding/records/element-key.ts';
+import { isPlainString, plainInteger, valueOfInteger } from '../../encoding/records/header.ts';
+import { isRecordKey } from '../../encoding/records/key.ts';
+import { CRC_BYTES } from '../../encoding/records/record.ts';
+import { tags } from '../../encoding/records/tags.ts';
+import { isSessionKey } from '../../encoding/sessions/sessions.ts';
 import type { BatchOperation, BatchOperations } from '../../engine/engine.ts';
 import { lookedThrough } from './known-keys.ts';
 import { KnownSessions } from './known-sessions.ts';

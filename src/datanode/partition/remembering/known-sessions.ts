@@ -1,10 +1,10 @@
 /**
- * What was stored last of sessions (`encoding/sessions.ts`). Each batch that a gateway forwards reads on
+ * What was stored last of sessions (`encoding/sessions/sessions.ts`). Each batch that a gateway forwards reads on
  * every replica what its session is, what was kept for it and how much is kept in all, and writes most
  * of it anew: some ten records, small, the same again and again.
  */
 import { limits } from '../../../common/limits.ts';
-import { CRC_BYTES } from '../../encoding/record.ts';
+import { CRC_BYTES } from '../../encoding/records/record.ts';
 
 /** Of one engine. */
 export class KnownSessions {

@@ -6,7 +6,7 @@ import { limits } from '../../../common/limits.ts';
 import type { Logger } from '../../../common/log.ts';
 import type { Random } from '../../../common/random.ts';
 import type { CatchingUp, Membership, PartitionRecord } from '../../../meta/schema.ts';
-import type { RankPool } from '../../encoding/rank-trees.ts';
+import type { RankPool } from '../../encoding/ranks/rank-trees.ts';
 import type { Engine, EngineHost } from '../../engine/engine.ts';
 import type { RaftConfig } from '../../raft/config.ts';
 import type { LeaseConfig } from '../../raft/lease.ts';

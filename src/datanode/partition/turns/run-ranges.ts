@@ -2,7 +2,7 @@
  * One command's run that asks for ranges (decision 7a): driven as far as it goes at once, or to its end,
  * giving way to others between two reads. A reply that grows too large becomes the error that says so.
  */
-import { GLANCE, type Pacing, type RangeSource, type Slices } from '../../encoding/slices.ts';
+import { GLANCE, type Pacing, type RangeSource, type Slices } from '../../encoding/steps/slices.ts';
 import type { KeyRange, KeyValue } from '../../engine/engine.ts';
 import type { Reply } from '../../resp/reply.ts';
 import { ReplyTooLargeError } from '../../resp/reply-pile.ts';

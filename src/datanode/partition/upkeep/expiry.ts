@@ -17,9 +17,9 @@ import {
   type Expiring,
   type ExpiryEntry,
   expiryRange,
-} from '../../encoding/expiry.ts';
-import { keyAfter } from '../../encoding/key.ts';
-import { readSlice } from '../../encoding/read-ahead.ts';
+} from '../../encoding/expiry/expiry.ts';
+import { keyAfter } from '../../encoding/records/key.ts';
+import { readSlice } from '../../encoding/txn/read-ahead.ts';
 import { type Engine, type KeyRange, limited } from '../../engine/engine.ts';
 import type { DueKey } from '../entries/envelope.ts';
 import { IndexStarts } from './index-starts.ts';

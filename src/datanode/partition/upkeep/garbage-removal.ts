@@ -4,8 +4,8 @@
  * the garbage record goes last and an engine's log is cut only from its end.
  */
 
-import { elementRanges, garbageRange } from '../../encoding/garbage.ts';
-import { keyAfter } from '../../encoding/key.ts';
+import { elementRanges, garbageRange } from '../../encoding/keyspace/garbage.ts';
+import { keyAfter } from '../../encoding/records/key.ts';
 import { type BatchOperation, type Engine, type KeyRange, limited } from '../../engine/engine.ts';
 
 /** Keys removed in one batch: little enough beside what clients wait for in the same turn. */

@@ -3,7 +3,7 @@
  * front of what is left, and LevelDB passes over all of it until it has merged it away: a backlog that
  * goes a thousand at a time would be walked from its beginning again for every thousand.
  */
-import { decodeExpiryKey, type Expiring } from '../../encoding/expiry.ts';
+import { decodeExpiryKey, type Expiring } from '../../encoding/expiry/expiry.ts';
 import type { KeyRange } from '../../engine/engine.ts';
 
 /** A look at the beginning of an index that is under way. */

@@ -3,10 +3,11 @@
  * the record breaks the watch, and so does the time alone when a deadline passes: as long as the
  * watch holds, what was read when it began is what is stored.
  */
-import { decodeCollection, decodeHeader } from '../../encoding/header.ts';
-import { elementsName } from '../../encoding/key-name.ts';
-import { fieldsDueMsOf, goneMsOf } from '../../encoding/keyspace.ts';
-import type { View } from '../../encoding/view.ts';
+
+import { fieldsDueMsOf, goneMsOf } from '../../encoding/keyspace/keyspace.ts';
+import { decodeCollection, decodeHeader } from '../../encoding/records/header.ts';
+import { elementsName } from '../../encoding/records/key-name.ts';
+import type { View } from '../../encoding/txn/view.ts';
 
 export interface WatchedRecord {
   /** It had expired, but is stored yet. */

@@ -19,11 +19,11 @@ import { BROKEN_EXEC, decodeExec, type Watched, watchedOf } from '../../commands
 import { carrying } from '../../commands/once.ts';
 import { CARRIED_AT } from '../../commands/once-line.ts';
 import { resolveCommand } from '../../commands/table.ts';
-import { encodeKey } from '../../encoding/key.ts';
-import { observableName } from '../../encoding/key-name.ts';
-import type { Change } from '../../encoding/overlay.ts';
-import type { ChangeSet } from '../../encoding/txn.ts';
-import type { View } from '../../encoding/view.ts';
+import { encodeKey } from '../../encoding/records/key.ts';
+import { observableName } from '../../encoding/records/key-name.ts';
+import type { Change } from '../../encoding/txn/overlay.ts';
+import type { ChangeSet } from '../../encoding/txn/txn.ts';
+import type { View } from '../../encoding/txn/view.ts';
 import { encodeReply } from '../../resp/encode-reply.ts';
 import { error, NULL_ARRAY } from '../../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../entries/batch.ts';

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { RankPool } from '../../../../src/datanode/encoding/rank-trees.ts';
+import { RankPool } from '../../../../src/datanode/encoding/ranks/rank-trees.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { type AppliedEntry, Applier } from '../../../../src/datanode/partition/applying/applier.ts';
 import { KeyEventGate } from '../../../../src/datanode/partition/applying/key-event-gate.ts';

@@ -6,10 +6,10 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
-import { EARLY_KEY } from '../../../../src/datanode/encoding/early-elements.ts';
-import { isElementKey } from '../../../../src/datanode/encoding/element-key.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../../src/datanode/encoding/txn.ts';
+import { isElementKey } from '../../../../src/datanode/encoding/records/element-key.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import { EARLY_KEY } from '../../../../src/datanode/encoding/txn/early-elements.ts';
+import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type {
   BatchOperation,
   Engine,

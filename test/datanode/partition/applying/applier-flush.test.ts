@@ -4,10 +4,10 @@
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
-import { redisDataRange } from '../../../../src/datanode/encoding/key.ts';
-import { findServed } from '../../../../src/datanode/encoding/served.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../../src/datanode/encoding/txn.ts';
+import { redisDataRange } from '../../../../src/datanode/encoding/records/key.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
+import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { type AppliedEntry, Applier } from '../../../../src/datanode/partition/applying/applier.ts';

@@ -1,8 +1,8 @@
 /** What becomes of a replica's state by the entries it applies: it never goes back. */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../../src/datanode/encoding/txn.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../../src/datanode/partition/applying/applier.ts';
 import { KeyEventGate } from '../../../../src/datanode/partition/applying/key-event-gate.ts';

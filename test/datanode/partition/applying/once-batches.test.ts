@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
-import { openSession } from '../../../../src/datanode/encoding/sessions.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { openSession } from '../../../../src/datanode/encoding/sessions/sessions.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyValue } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../../src/datanode/partition/applying/applier.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
-import { findKey } from '../../../../src/datanode/encoding/keyspace.ts';
-import { findServed } from '../../../../src/datanode/encoding/served.ts';
-import { createView, Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { findKey } from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
+import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
+import { createView, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import {

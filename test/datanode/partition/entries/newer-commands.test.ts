@@ -4,7 +4,7 @@ import { systemClock } from '../../../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../../../src/common/errors.ts';
 import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
 import type * as table from '../../../../src/datanode/commands/table.ts';
-import { encodeRdbTime } from '../../../../src/datanode/encoding/rdb-elements.ts';
+import { encodeRdbTime } from '../../../../src/datanode/encoding/rdb/rdb-elements.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../../src/datanode/partition/applying/applier.ts';
 import { KeyEventGate } from '../../../../src/datanode/partition/applying/key-event-gate.ts';
@@ -17,7 +17,7 @@ import type { CarriedWaiter } from '../../../../src/datanode/partition/entries/w
 import type { ReplicaState } from '../../../../src/datanode/partition/storage/state.ts';
 import { EMPTY_CONF } from '../../../../src/datanode/raft/conf-change.ts';
 import { OK, type Reply } from '../../../../src/datanode/resp/reply.ts';
-import { sealRdbPayload } from '../../encoding/at-once.ts';
+import { sealRdbPayload } from '../../encoding/rdb/at-once.ts';
 import { Trio } from '../trio.ts';
 
 /** A command that the build of the moment lacks. */

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../../src/common/log.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
-import { createView } from '../../../../src/datanode/encoding/txn.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { checkSurvives, takeOver } from '../../../../src/datanode/partition/members/take-over.ts';
 import {

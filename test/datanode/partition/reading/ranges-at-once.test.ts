@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { LazyAbort } from '../../../../src/common/lazy-abort.ts';
 import { limits } from '../../../../src/common/limits.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../../src/datanode/partition/applying/apply-lines.ts';
 import type { LineResult } from '../../../../src/datanode/partition/entries/batch.ts';

@@ -1,9 +1,9 @@
 /** When reads run: confirmed, with all that they have to see, and of one state. */
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { findKey } from '../../../../src/datanode/encoding/keyspace.ts';
-import { storeString } from '../../../../src/datanode/encoding/string.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { findKey } from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
+import { storeString } from '../../../../src/datanode/encoding/strings/string.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../../src/datanode/partition/entries/batch.ts';
 import { FollowerReads } from '../../../../src/datanode/partition/reading/follower-reads.ts';

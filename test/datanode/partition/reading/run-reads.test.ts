@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { LostStateError } from '../../../../src/datanode/engine/lost-state.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../../src/datanode/partition/applying/apply-lines.ts';

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../../src/common/random.ts';
-import { elementRange, encodeListKey } from '../../../../src/datanode/encoding/element-key.ts';
-import { ReadAhead } from '../../../../src/datanode/encoding/read-ahead.ts';
-import { sealRecord } from '../../../../src/datanode/encoding/record.ts';
-import { tags } from '../../../../src/datanode/encoding/tags.ts';
+import {
+  elementRange,
+  encodeListKey,
+} from '../../../../src/datanode/encoding/records/element-key.ts';
+import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
+import { ReadAhead } from '../../../../src/datanode/encoding/txn/read-ahead.ts';
 import {
   type BatchOperation,
   type Engine,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { encodeKey } from '../../../../src/datanode/encoding/key.ts';
+import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import type { BatchOperation, Engine, EngineHost } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import {

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { encodeKey, recordHash, recordSlot } from '../../../../src/datanode/encoding/key.ts';
+import {
+  encodeKey,
+  recordHash,
+  recordSlot,
+} from '../../../../src/datanode/encoding/records/key.ts';
 import {
   FilterMemory,
   KeyFilter,

@@ -8,8 +8,15 @@ import { fsDisk } from '../../../../src/common/fs-disk.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { silentLogger } from '../../../../src/common/log.ts';
 import { type Random, seededRandom } from '../../../../src/common/random.ts';
-import { encodeListKey, encodeMemberKey } from '../../../../src/datanode/encoding/element-key.ts';
-import { encodeKey, recordRange, redisDataRange } from '../../../../src/datanode/encoding/key.ts';
+import {
+  encodeListKey,
+  encodeMemberKey,
+} from '../../../../src/datanode/encoding/records/element-key.ts';
+import {
+  encodeKey,
+  recordRange,
+  redisDataRange,
+} from '../../../../src/datanode/encoding/records/key.ts';
 import type {
   BatchOperation,
   BatchOperations,

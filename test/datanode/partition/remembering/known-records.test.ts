@@ -2,17 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { type Random, seededRandom } from '../../../../src/common/random.ts';
-import { elementFlags, encodeMemberKey } from '../../../../src/datanode/encoding/element-key.ts';
-import { encodeKey, redisDataRange } from '../../../../src/datanode/encoding/key.ts';
-import { sealRecord } from '../../../../src/datanode/encoding/record.ts';
+import {
+  elementFlags,
+  encodeMemberKey,
+} from '../../../../src/datanode/encoding/records/element-key.ts';
+import { encodeKey, redisDataRange } from '../../../../src/datanode/encoding/records/key.ts';
+import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
 import {
   askOnce,
   closeSession,
   keepOnce,
   openSession,
-} from '../../../../src/datanode/encoding/sessions.ts';
-import { tags } from '../../../../src/datanode/encoding/tags.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+} from '../../../../src/datanode/encoding/sessions/sessions.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyValue } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { applyLines } from '../../../../src/datanode/partition/applying/apply-lines.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { silentLogger } from '../../../../src/common/log.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { sealRecord } from '../../../../src/datanode/encoding/record.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
+import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import {
   type NodeStores,

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { seededRandom } from '../../../../src/common/random.ts';
-import { sealRecord } from '../../../../src/datanode/encoding/record.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
+import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { LostStateError } from '../../../../src/datanode/engine/lost-state.ts';
 import { createMemoryHost, type MemoryHost } from '../../../../src/datanode/engine/memory.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { codeOf, KvorumError } from '../../../../src/common/errors.ts';
-import { sealRecord } from '../../../../src/datanode/encoding/record.ts';
-import { STATE_KEY } from '../../../../src/datanode/encoding/system.ts';
+import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { encodeSnapshotChunks } from '../../../../src/datanode/partition/snapshots/snapshot-codec.ts';
 import { SnapshotInbox } from '../../../../src/datanode/partition/snapshots/snapshot-inbox.ts';

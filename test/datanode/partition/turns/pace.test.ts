@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { resolveCommand } from '../../../../src/datanode/commands/table.ts';
-import { ReadAhead } from '../../../../src/datanode/encoding/read-ahead.ts';
-import { createView, Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { ReadAhead } from '../../../../src/datanode/encoding/txn/read-ahead.ts';
+import { createView, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { Pace } from '../../../../src/datanode/partition/turns/pace.ts';
 import { runReply } from '../../../../src/datanode/partition/turns/run-ranges.ts';

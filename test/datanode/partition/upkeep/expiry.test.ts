@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { type Logger, silentLogger } from '../../../../src/common/log.ts';
-import { encodeExpiryKey } from '../../../../src/datanode/encoding/key.ts';
-import { tags } from '../../../../src/datanode/encoding/tags.ts';
-import { Txn } from '../../../../src/datanode/encoding/txn.ts';
+import { encodeExpiryKey } from '../../../../src/datanode/encoding/records/key.ts';
+import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
+import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import type { DueKey } from '../../../../src/datanode/partition/entries/envelope.ts';

@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest';
-import { openCollection, saveCollection } from '../../../../src/datanode/encoding/collection.ts';
+import {
+  openCollection,
+  saveCollection,
+} from '../../../../src/datanode/encoding/collections/collection.ts';
+import { garbageRange } from '../../../../src/datanode/encoding/keyspace/garbage.ts';
+import { findKey, removeKey } from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
 import {
   elementRange,
   encodeMemberKey,
   encodeScoreKey,
-} from '../../../../src/datanode/encoding/element-key.ts';
-import { garbageRange } from '../../../../src/datanode/encoding/garbage.ts';
-import { findKey, removeKey } from '../../../../src/datanode/encoding/keyspace.ts';
-import { tags } from '../../../../src/datanode/encoding/tags.ts';
-import { readRange, Txn } from '../../../../src/datanode/encoding/txn.ts';
+} from '../../../../src/datanode/encoding/records/element-key.ts';
+import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
+import { readRange, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import {

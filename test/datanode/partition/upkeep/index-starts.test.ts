@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { expiryRange } from '../../../../src/datanode/encoding/expiry.ts';
-import { encodeExpiryKey } from '../../../../src/datanode/encoding/key.ts';
+import { expiryRange } from '../../../../src/datanode/encoding/expiry/expiry.ts';
+import { encodeExpiryKey } from '../../../../src/datanode/encoding/records/key.ts';
 import { IndexStarts } from '../../../../src/datanode/partition/upkeep/index-starts.ts';
 
 const ALL = expiryRange('keys', 0, 1_000);

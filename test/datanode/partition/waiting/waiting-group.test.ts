@@ -1,7 +1,7 @@
 /** Clients that wait at a group of three replicas, while its leader goes. */
 import { afterEach, expect, test } from 'vitest';
-import { findServed } from '../../../../src/datanode/encoding/served.ts';
-import { createView } from '../../../../src/datanode/encoding/txn.ts';
+import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
+import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import type { Replica } from '../../../../src/datanode/partition/replica/replica.ts';
 import { decodeReply } from '../../../../src/datanode/resp/decode-reply.ts';

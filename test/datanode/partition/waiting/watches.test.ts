@@ -2,18 +2,25 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../../src/common/errors.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { BROKEN_EXEC, encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
-import { openCollection, saveCollection } from '../../../../src/datanode/encoding/collection.ts';
-import { encodeMemberKey } from '../../../../src/datanode/encoding/element-key.ts';
+import {
+  openCollection,
+  saveCollection,
+} from '../../../../src/datanode/encoding/collections/collection.ts';
 import {
   openHash,
   saveHash,
   setField,
   setFieldDeadline,
-} from '../../../../src/datanode/encoding/hash.ts';
-import { findKey, removeKey, setDeadline } from '../../../../src/datanode/encoding/keyspace.ts';
-import { storeString } from '../../../../src/datanode/encoding/string.ts';
-import { tags } from '../../../../src/datanode/encoding/tags.ts';
-import { createView, Txn } from '../../../../src/datanode/encoding/txn.ts';
+} from '../../../../src/datanode/encoding/hashes/hash.ts';
+import {
+  findKey,
+  removeKey,
+  setDeadline,
+} from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
+import { encodeMemberKey } from '../../../../src/datanode/encoding/records/element-key.ts';
+import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
+import { storeString } from '../../../../src/datanode/encoding/strings/string.ts';
+import { createView, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import type { CommandBatch, LineResult } from '../../../../src/datanode/partition/entries/batch.ts';
