@@ -25,15 +25,8 @@ import {
   type RunResult,
   write,
 } from './command.ts';
-import {
-  firstList,
-  parseMove,
-  parseMultiPop,
-  parseRpopLpush,
-  popList,
-  runMove,
-  runMultiPop,
-} from './list.ts';
+import { parseMove, parseRpopLpush, popList, runMove } from './list.ts';
+import { firstList, parseMultiPop, runMultiPop } from './list-multi-pop.ts';
 
 interface Pop {
   readonly keys: readonly Buffer[];

@@ -1,4 +1,4 @@
-/** Lists from their ends: LPUSH, RPUSH, LPOP, RPOP, LLEN, LMOVE, RPOPLPUSH, LMPOP. */
+/** Lists from their ends: LPUSH, RPUSH, LPOP, RPOP, LLEN, LMOVE, RPOPLPUSH. */
 
 import { must } from '../../common/assert.ts';
 import { limits } from '../../common/limits.ts';
@@ -14,9 +14,9 @@ import {
 } from '../encoding/lists/list.ts';
 import { copyPart } from '../encoding/lists/list-edit.ts';
 import { dropElements, walkList } from '../encoding/lists/list-walk.ts';
-import { GLANCE, isGlanceDue, type Slices } from '../encoding/steps/slices.ts';
+import type { Slices } from '../encoding/steps/slices.ts';
 import type { View, WriteView } from '../encoding/txn/view.ts';
-import { array, bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
+import { bulk, EMPTY_ARRAY, integer, NULL, NULL_ARRAY, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { ReplyPile, replyTooLarge } from '../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word, wrongArity } from './args.ts';
@@ -25,7 +25,6 @@ import {
   ArgumentError,
   type Command,
   FIRST_KEY,
-  NO_KEYS,
   type RunContext,
   type RunResult,
   read,
@@ -127,7 +126,13 @@ function* checkReply(view: View, list: OpenList, from: ListEnd, count: number): 
 /** From here on what is left is put down anew when it is less than what goes. */
 const MOST_MIN = 16_384;
 
-function* popElements(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
+/** The elements that were taken, as an array. */
+export function* popElements(
+  view: WriteView,
+  list: OpenList,
+  end: ListEnd,
+  count: number,
+): Slices<Reply> {
   const taken = Math.min(count, list.size);
   if (taken >= MOST_MIN && list.size - taken < taken) {
     return yield* popMost(view, list, end, taken);
@@ -179,7 +184,8 @@ export function parseMove(args: readonly Buffer[]): Move {
   };
 }
 
-function endArgument(arg: Buffer): ListEnd {
+/** LEFT or RIGHT. */
+export function endArgument(arg: Buffer): ListEnd {
   const end = word(arg);
   if (end !== 'left' && end !== 'right') throw syntaxError();
   return end;
@@ -219,73 +225,6 @@ function* moveElement(
   view.notify?.('list', pushEvents[to], target.found.key);
   tellChange(view, 'list', popEvents[from], source);
   return bulk(element);
-}
-
-export interface MultiPop {
-  readonly keys: readonly Buffer[];
-  readonly end: ListEnd;
-  readonly count: number;
-}
-
-/** LMPOP numkeys key [key ...] LEFT | RIGHT [COUNT count] */
-export function parseMultiPop(args: readonly Buffer[]): MultiPop {
-  const keyCount = atLeastOne(argument(args, 1), 'numkeys');
-  const endAt = 2 + keyCount;
-  if (endAt >= args.length) throw syntaxError();
-  const end = endArgument(argument(args, endAt));
-  let count: number | undefined;
-  for (let at = endAt + 1; at < args.length; at += 2) {
-    const isCount = count === undefined && word(argument(args, at)) === 'count';
-    if (!isCount || at + 1 >= args.length) throw syntaxError();
-    count = atLeastOne(argument(args, at + 1), 'count');
-  }
-  return { keys: args.slice(2, endAt), end, count: count ?? 1 };
-}
-
-function atLeastOne(arg: Buffer, name: string): number {
-  const message = `ERR ${name} should be greater than 0`;
-  const count = countArgument(arg, message);
-  if (count < 1) throw new ArgumentError(message);
-  return count;
-}
-
-function multiPopKeys(args: readonly Buffer[]): readonly Buffer[] {
-  const count = Number(args[1]?.toString('latin1'));
-  return Number.isSafeInteger(count) && count > 0 ? args.slice(2, 2 + count) : [];
-}
-
-export function runMultiPop(view: WriteView, request: MultiPop, context: RunContext): RunResult {
-  return atOnce(popFirst(view, request, context));
-}
-
-function* popFirst(
-  view: WriteView,
-  { keys, end, count }: MultiPop,
-  { nowMs }: RunContext,
-): Slices<Reply> {
-  const list = yield* firstList(view, keys, nowMs);
-  if (list === undefined) return NULL_ARRAY;
-  return list === 'wrong-type' ? WRONG_TYPE : yield* popFrom(view, list, end, count);
-}
-
-/** The first of the lists that has elements; `wrong-type` if something else comes before. */
-export function* firstList(
-  view: WriteView,
-  keys: readonly Buffer[],
-  nowMs: number,
-): Slices<OpenList | undefined | 'wrong-type'> {
-  let met = 0;
-  for (const key of keys) {
-    if (isGlanceDue(++met)) yield GLANCE;
-    const list = openList(view, key, nowMs);
-    if (list === 'wrong-type' || list.size > 0) return list;
-  }
-  return undefined;
-}
-
-function* popFrom(view: WriteView, list: OpenList, end: ListEnd, count: number): Slices<Reply> {
-  const elements = yield* popElements(view, list, end, count);
-  return array([bulk(list.found.key), elements]);
 }
 
 const column = { categories: ['list'], group: 'list', keys: FIRST_KEY };
@@ -373,17 +312,5 @@ export const listCommands: readonly Command[] = [
     since: '1.2.0',
     summary: 'Takes the last element off one list, prepends it to another and returns it.',
     parse: parseRpopLpush,
-  }),
-  write({
-    ...column,
-    name: 'lmpop',
-    arity: -4,
-    flags: ['write', 'movablekeys'],
-    keys: NO_KEYS,
-    keysOf: multiPopKeys,
-    since: '7.0.0',
-    summary: 'Removes elements at an end of the first of several lists that has any.',
-    parse: parseMultiPop,
-    run: runMultiPop,
   }),
 ];

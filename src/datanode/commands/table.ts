@@ -25,6 +25,7 @@ import { infoCommands } from './info.ts';
 import { keyCommands } from './key.ts';
 import { latencyCommands } from './latency.ts';
 import { listCommands } from './list.ts';
+import { listMultiPopCommands } from './list-multi-pop.ts';
 import { listRangeCommands } from './list-range.ts';
 import { listSearchCommands } from './list-search.ts';
 import { monitorCommands } from './monitor.ts';
@@ -61,6 +62,7 @@ const rows: readonly Command[] = [
   ...stringRangeCommands,
   ...stringCommonCommands,
   ...listCommands,
+  ...listMultiPopCommands,
   ...listRangeCommands,
   ...listSearchCommands,
   ...blockingListCommands,
