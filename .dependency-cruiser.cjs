@@ -13,9 +13,9 @@ const rooms = {
   'datanode/pubsub': [
     'datanode/transport',
     'datanode/resp',
-    'datanode/commands/glob.ts',
-    'datanode/commands/pubsub-port.ts',
-    'datanode/commands/notify-flags.ts',
+    'datanode/commands/texts/glob.ts',
+    'datanode/commands/pubsub/pubsub-port.ts',
+    'datanode/commands/pubsub/notify-flags.ts',
     'datanode/encoding/txn/view.ts',
   ],
   'datanode/partition': [
@@ -53,9 +53,9 @@ const rooms = {
   ],
   'datanode/coordinator': ['datanode/partition', 'datanode/routing', 'meta'],
   'datanode/http': [
-    'datanode/commands/cluster-figures.ts',
-    'datanode/commands/table.ts',
-    'datanode/commands/node-context.ts',
+    'datanode/commands/cluster/cluster-figures.ts',
+    'datanode/commands/table/table.ts',
+    'datanode/commands/rows/node-context.ts',
     'datanode/status.ts',
   ],
   placedriver: ['meta'],
@@ -117,6 +117,14 @@ const folders = {
     ['txn', 'collections', 'strings'],
     ['lists', 'hashes', 'sets', 'zsets'],
     ['sorting', 'rdb', 'expiry'],
+  ],
+  'datanode/commands': [
+    ['rows'],
+    ['texts', 'sessions'],
+    ['members', 'transactions', 'pubsub', 'docs'],
+    ['strings', 'sketches', 'hashes', 'lists', 'sets', 'zsets', 'keys', 'scanning', 'cluster', 'zan'],
+    ['blocking', 'geo', 'connection', 'server', 'users'],
+    ['table'],
   ],
 };
 

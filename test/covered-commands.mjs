@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { commandTable } from '../dist/datanode/commands/table.js';
+import { commandTable } from '../dist/datanode/commands/table/table.js';
 
 const folder = process.argv[2];
 const sent = new Set(

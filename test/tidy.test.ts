@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commandTable } from '../src/datanode/commands/table.ts';
+import { commandTable } from '../src/datanode/commands/table/table.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -208,10 +208,12 @@ describe('tests mirror the source', () => {
   });
 
   test('every room has tests', () => {
+    // transcripts are run by test/datanode/commands/transcripts.test.ts
+    const testing = /\.test\.ts$|\.txt$/;
     const rooms = [...new Set(sources.map((file) => dirname(file)))];
     const bare = rooms.filter((room) => {
       const mirror = join(root, room.replace(/^src/, 'test'));
-      return !existsSync(mirror) || !readdirSync(mirror).some((name) => name.endsWith('.test.ts'));
+      return !existsSync(mirror) || !readdirSync(mirror).some((name) => testing.test(name));
     });
     const byOthers = ['src', 'src/datanode', 'src/placedriver/http', 'src/datanode/http'];
     expect(bare.filter((room) => !byOthers.includes(room))).toEqual([]);

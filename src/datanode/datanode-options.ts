@@ -5,7 +5,7 @@ import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
 import type { MetaStore } from '../meta/store.ts';
-import type { ProcessUsage } from './commands/node-context.ts';
+import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { LogTuning } from './data-dir.ts';
 import type { EngineHost } from './engine/engine.ts';

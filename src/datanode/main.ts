@@ -5,7 +5,7 @@ import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import { connectEtcd } from '../meta/etcd.ts';
-import type { ProcessUsage } from './commands/node-context.ts';
+import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import { createDatanode, type Datanode, type StopOptions } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';

@@ -1,7 +1,7 @@
 /** What INFO and /metrics tell of a datanode's process that does not change while it runs. */
 import { createHash } from 'node:crypto';
 import { KVORUM_VERSION } from '../common/version.ts';
-import type { ProcessFacts } from './commands/node-context.ts';
+import type { ProcessFacts } from './commands/rows/node-context.ts';
 import type { DatanodeOptions } from './datanode-options.ts';
 
 export function processFacts(options: DatanodeOptions, clusterId: string): ProcessFacts {

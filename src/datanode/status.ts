@@ -1,7 +1,7 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { GroupId, Namespace, NodeId, ReplicaId } from '../common/ids.ts';
-import type { PartitionInfo } from './commands/node-context.ts';
+import type { PartitionInfo } from './commands/rows/node-context.ts';
 import type { PartitionHost } from './partition/host/host.ts';
 import type { Replica } from './partition/replica/replica.ts';
 

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aclCategories } from '../../src/datanode/commands/command-docs.ts';
+import { aclCategories } from '../../src/datanode/commands/docs/command-docs.ts';
 import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { openDoors } from '../datanode/server/doors.ts';
 import { scale } from '../scale.ts';

@@ -3,8 +3,8 @@
  * the same script of several connections gets the same replies.
  */
 import { describe, expect, test } from 'vitest';
-import { aclCategories } from '../../src/datanode/commands/command-docs.ts';
-import { commandTable } from '../../src/datanode/commands/table.ts';
+import { aclCategories } from '../../src/datanode/commands/docs/command-docs.ts';
+import { commandTable } from '../../src/datanode/commands/table/table.ts';
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { hasRedis } from '../datanode/commands/real-redis.ts';

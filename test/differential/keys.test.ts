@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commandTable } from '../../src/datanode/commands/table.ts';
+import { commandTable } from '../../src/datanode/commands/table/table.ts';
 import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { openDoors } from '../datanode/server/doors.ts';
 import { scale } from '../scale.ts';

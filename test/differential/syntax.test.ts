@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Command } from '../../src/datanode/commands/command.ts';
-import { commandTable } from '../../src/datanode/commands/table.ts';
+import type { Command } from '../../src/datanode/commands/rows/command.ts';
+import { commandTable } from '../../src/datanode/commands/table/table.ts';
 import { hasRedis } from '../datanode/commands/real-redis.ts';
 import { differential, exact, type Step } from './differential.ts';
 import type { Order } from './order.ts';
@@ -28,8 +28,8 @@ const elsewhere: Readonly<Record<string, string>> = {
   'object|refcount': 'object.test.ts',
   'object|help': 'object.test.ts',
   'memory|usage': 'object.test.ts: bytes of the engine',
-  'cluster|countkeysinslot': 'commands/testdata/cluster-keys.txt: it takes a cluster in Redis',
-  'cluster|getkeysinslot': 'commands/testdata/cluster-keys.txt',
+  'cluster|countkeysinslot': 'commands/cluster/cluster-keys.txt: it takes a cluster in Redis',
+  'cluster|getkeysinslot': 'commands/cluster/cluster-keys.txt',
   exec: 'transaction.test.ts',
   watch: 'transaction.test.ts',
 };

@@ -5,11 +5,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { Command } from '../../src/datanode/commands/command.ts';
-import { type Argument, parseSyntax } from '../../src/datanode/commands/command-arguments.ts';
-import { syntaxByName } from '../../src/datanode/commands/command-syntax.ts';
-import { keySpecsOf } from '../../src/datanode/commands/key-specs.ts';
-import { commandTable } from '../../src/datanode/commands/table.ts';
+import { type Argument, parseSyntax } from '../../src/datanode/commands/docs/command-arguments.ts';
+import { syntaxByName } from '../../src/datanode/commands/docs/command-syntax.ts';
+import { keySpecsOf } from '../../src/datanode/commands/docs/key-specs.ts';
+import type { Command } from '../../src/datanode/commands/rows/command.ts';
+import { commandTable } from '../../src/datanode/commands/table/table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 export const folder = join(root, 'src', 'sdk', 'commands');

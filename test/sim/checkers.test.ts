@@ -1,6 +1,6 @@
 /** The checkers of typed commands, on histories made by hand: each objects to what it is there for. */
 import { describe, expect, test } from 'vitest';
-import { encodeExec } from '../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../src/datanode/commands/transactions/exec-line.ts';
 import { encodeReply } from '../../src/datanode/resp/encode-reply.ts';
 import {
   array,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
-import { commandTable, resolveCommand } from '../../src/datanode/commands/table.ts';
+import { commandTable, resolveCommand } from '../../src/datanode/commands/table/table.ts';
 import {
   drawnElsewhere,
   drawRead,

@@ -447,7 +447,7 @@ export const mutations: readonly Mutation[] = [
         replace: 'firstSlot, lastSlot, murmur3, pace, collate: this.#hooks.collate };',
       },
       {
-        file: `${commands}/sort.ts`,
+        file: `${commands}/keys/sort.ts`,
         find: 'const compare = comparison(sorts);',
         replace:
           'const compare = sorts.alphabetic && context.collate ' +
@@ -566,7 +566,7 @@ export const mutations: readonly Mutation[] = [
         replace:
           "import { findServed } from '../../encoding/sessions/served.ts';" +
           "import { Txn } from '../../encoding/txn/txn.ts';" +
-          "import { resolveCommand } from '../../commands/table.ts';" +
+          "import { resolveCommand } from '../../commands/table/table.ts';" +
           "import { encodeReply } from '../../resp/encode-reply.ts';",
       },
       {

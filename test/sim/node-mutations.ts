@@ -7,7 +7,7 @@ export const nodeMutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: 'src/datanode/commands/expiry.ts',
+        file: 'src/datanode/commands/keys/expiry.ts',
         find: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs)',
         replace: 'deadlineReply((deadlineMs, nowMs) => deadlineMs - nowMs + (nowMs % 1_000))',
       },

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../src/common/clock.ts';
 import type { Random } from '../../src/common/random.ts';
-import { resolveCommand } from '../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../src/datanode/commands/table/table.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { drawRead, drawWrite } from './commands/all.ts';
 import { Draw, type Line } from './commands/draw.ts';

@@ -1,6 +1,6 @@
 /** What users were refused, newest first; the same again within a minute is counted. */
 import { limits } from '../../common/limits.ts';
-import type { AclLogEntry } from '../commands/acl-view.ts';
+import type { AclLogEntry } from '../commands/users/acl-view.ts';
 
 const SAME_WITHIN_MS = 60_000;
 

@@ -1,12 +1,12 @@
 /** Whether a user may run a request; pure. */
 
 import { limits } from '../../common/limits.ts';
-import { type Command, carriedOut, keysOf } from '../commands/command.ts';
-import { categoriesOf } from '../commands/command-docs.ts';
-import { type Glob, matchesGlob, parseGlob } from '../commands/glob.ts';
-import { type KeyUse, keyUses } from '../commands/key-specs.ts';
-import type { Subscriber } from '../commands/pubsub-port.ts';
-import { sortReadsBy } from '../commands/sort.ts';
+import { categoriesOf } from '../commands/docs/command-docs.ts';
+import { type KeyUse, keyUses } from '../commands/docs/key-specs.ts';
+import { sortReadsBy } from '../commands/keys/sort.ts';
+import type { Subscriber } from '../commands/pubsub/pubsub-port.ts';
+import { type Command, carriedOut, keysOf } from '../commands/rows/command.ts';
+import { type Glob, matchesGlob, parseGlob } from '../commands/texts/glob.ts';
 import { type KeyPattern, lowerCase, type Selector, type User } from './user.ts';
 
 /** The first thing in the request that the user may not; `object`: what the log shows of it. */

@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { shownText } from '../commands/args.ts';
-import { aclCategories } from '../commands/command-docs.ts';
-import { commandTable } from '../commands/table.ts';
+import { aclCategories } from '../commands/docs/command-docs.ts';
+import { shownText } from '../commands/rows/args.ts';
+import { commandTable } from '../commands/table/table.ts';
 import { absentCommands } from './absent-commands.ts';
 
 export interface KeyPattern {

@@ -6,7 +6,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { Readiness } from '../../common/http/probe-routes.ts';
 import { LoopMeter } from '../../common/loop-meter.ts';
 import type { Address } from '../../common/network.ts';
-import type { ServerInfo } from '../commands/node-context.ts';
+import type { ServerInfo } from '../commands/rows/node-context.ts';
 import { createMetricsPage, type NodeMetrics } from './metrics.ts';
 import { type NodeStatus, startHttp } from './server.ts';
 

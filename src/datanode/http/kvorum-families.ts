@@ -2,8 +2,8 @@
 import type { Family, Labelled } from '../../common/http/metrics-page.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { limits } from '../../common/limits.ts';
-import type { PartitionInfo, ServerInfo } from '../commands/node-context.ts';
-import { resolveCommand } from '../commands/table.ts';
+import type { PartitionInfo, ServerInfo } from '../commands/rows/node-context.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 import type { NodeMetrics } from './metrics.ts';
 
 type KvorumFamily = Family<NodeMetrics>;

@@ -2,8 +2,8 @@
 import { MetricsPage } from '../../common/http/metrics-page.ts';
 import type { Namespace } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
-import type { ClusterFigures } from '../commands/cluster-figures.ts';
-import type { ServerInfo } from '../commands/node-context.ts';
+import type { ClusterFigures } from '../commands/cluster/cluster-figures.ts';
+import type { ServerInfo } from '../commands/rows/node-context.ts';
 import { kvorumFamilies } from './kvorum-families.ts';
 import { redisFamilies } from './redis-families.ts';
 

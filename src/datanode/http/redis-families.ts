@@ -6,7 +6,7 @@ import type { Family, Labelled } from '../../common/http/metrics-page.ts';
 import type { Namespace } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import { REDIS_VERSION } from '../../common/version.ts';
-import type { CommandStat, ServerInfo } from '../commands/node-context.ts';
+import type { CommandStat, ServerInfo } from '../commands/rows/node-context.ts';
 import type { NodeMetrics } from './metrics.ts';
 
 type RedisFamily = Family<NodeMetrics>;

@@ -7,7 +7,7 @@
 import type { Clock, Timer } from '../../common/clock.ts';
 import type { NodeId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { type SubscriptionKind, subscriptionKinds } from '../commands/pubsub-port.ts';
+import { type SubscriptionKind, subscriptionKinds } from '../commands/pubsub/pubsub-port.ts';
 import { encodePeerBody, type NameCount } from './peer-codec.ts';
 
 export interface AnnouncerWorld {

@@ -1,5 +1,5 @@
 /** A message on its way to subscribers: encoded at most once per protocol, whoever gets it. */
-import type { Delivery, PublishKind } from '../commands/pubsub-port.ts';
+import type { Delivery, PublishKind } from '../commands/pubsub/pubsub-port.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { bulk, type Protocol, type Reply } from '../resp/reply.ts';
 

@@ -17,7 +17,7 @@ import {
   type PubSubInfo,
   type Subscriber,
   type SubscriptionKind,
-} from '../commands/pubsub-port.ts';
+} from '../commands/pubsub/pubsub-port.ts';
 import type { PostLink, PubSubHandlers, Transport } from '../transport/transport.ts';
 import { Announcer } from './announcer.ts';
 import { channelDelivery, patternDelivery } from './delivery.ts';

@@ -4,8 +4,8 @@
  * namespace that is none of `default` and `db<n>` has its name.
  */
 import type { Namespace } from '../../common/ids.ts';
-import { NO_EVENTS, type NotifyFlags, parseNotifyFlags } from '../commands/notify-flags.ts';
-import type { PubSub } from '../commands/pubsub-port.ts';
+import { NO_EVENTS, type NotifyFlags, parseNotifyFlags } from '../commands/pubsub/notify-flags.ts';
+import type { PubSub } from '../commands/pubsub/pubsub-port.ts';
 import type { KeyEvent } from '../encoding/txn/view.ts';
 
 export class KeyEventPublisher {

@@ -11,7 +11,7 @@ import type { Clock } from '../../common/clock.ts';
 import { Fifo } from '../../common/fifo.ts';
 import { limits } from '../../common/limits.ts';
 import { TurnShare } from '../../common/turn-share.ts';
-import type { Delivery, Subscriber } from '../commands/pubsub-port.ts';
+import type { Delivery, Subscriber } from '../commands/pubsub/pubsub-port.ts';
 import type { Topic } from './registry.ts';
 
 /** A message as each of its topics gets it. */

@@ -6,7 +6,7 @@
  *   message  u8 2 · u8 kind · bytes channel · the rest is the payload
  *   seen     u8 3 · varint version
  */
-import { type SubscriptionKind, subscriptionKinds } from '../commands/pubsub-port.ts';
+import { type SubscriptionKind, subscriptionKinds } from '../commands/pubsub/pubsub-port.ts';
 import {
   BodyReader,
   badFrame,

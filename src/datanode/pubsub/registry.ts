@@ -3,9 +3,9 @@
  * name, as the peer told. Pure: it decides who gets a message, and sends nothing.
  */
 import type { NodeId } from '../../common/ids.ts';
-import { type Glob, matchesGlob, parseGlob } from '../commands/glob.ts';
-import type { PublishKind, Subscriber, SubscriptionKind } from '../commands/pubsub-port.ts';
-import { isSubscribed, subscriptionKinds } from '../commands/pubsub-port.ts';
+import type { PublishKind, Subscriber, SubscriptionKind } from '../commands/pubsub/pubsub-port.ts';
+import { isSubscribed, subscriptionKinds } from '../commands/pubsub/pubsub-port.ts';
+import { type Glob, matchesGlob, parseGlob } from '../commands/texts/glob.ts';
 
 /** A name that somebody has subscribed to. */
 export interface Topic {

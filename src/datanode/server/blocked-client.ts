@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import { errorTable } from '../../common/errors.ts';
 import { NOBODY_WAITS } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
-import type { Ending } from '../commands/node-context.ts';
+import type { Ending } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import type { WaitOutcome } from '../partition/entries/wait.ts';
 import { error, NULL_ARRAY, type Protocol, type Reply } from '../resp/reply.ts';

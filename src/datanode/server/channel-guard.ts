@@ -4,9 +4,9 @@
  * slots, or of a slot that another node leads.
  */
 import { slotOfKey } from '../../common/hash.ts';
-import { type Command, keysOf } from '../commands/command.ts';
-import { isClusterDoor, type Session } from '../commands/node-context.ts';
-import { isSubscribed } from '../commands/pubsub-port.ts';
+import { isSubscribed } from '../commands/pubsub/pubsub-port.ts';
+import { type Command, keysOf } from '../commands/rows/command.ts';
+import { isClusterDoor, type Session } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';

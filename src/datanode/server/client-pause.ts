@@ -4,9 +4,9 @@
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
-import type { Command } from '../commands/command.ts';
-import type { PauseMode } from '../commands/node-watch.ts';
-import { resolveCommand } from '../commands/table.ts';
+import type { Command } from '../commands/rows/command.ts';
+import type { PauseMode } from '../commands/rows/node-watch.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 
 /** They write, or may, though they are no writes of a partition. */
 const mayWrite = new Set(['publish', 'spublish', 'pfcount']);

@@ -6,7 +6,7 @@
 import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { Queued } from '../commands/node-context.ts';
+import type { Queued } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';

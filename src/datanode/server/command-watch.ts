@@ -2,10 +2,10 @@
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
-import type { Command } from '../commands/command.ts';
-import type { Session } from '../commands/node-context.ts';
-import type { NodeWatch, PauseMode } from '../commands/node-watch.ts';
-import { resolveCommand } from '../commands/table.ts';
+import type { Command } from '../commands/rows/command.ts';
+import type { Session } from '../commands/rows/node-context.ts';
+import type { NodeWatch, PauseMode } from '../commands/rows/node-watch.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { OK, type Reply } from '../resp/reply.ts';
 import { ClientPause } from './client-pause.ts';

@@ -4,7 +4,7 @@ import type { NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
 import type { Access } from '../acl/access.ts';
-import type { NodeContext, Session } from '../commands/node-context.ts';
+import type { NodeContext, Session } from '../commands/rows/node-context.ts';
 import type { Router } from '../routing/router.ts';
 import type { ClientMemory } from './client-memory.ts';
 import type { CommandWatch } from './command-watch.ts';

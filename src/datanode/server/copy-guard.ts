@@ -1,7 +1,7 @@
 /** COPY … DB n in a namespace other than `default`: 0 is not the one that the connection is in. */
 import type { Namespace } from '../../common/ids.ts';
-import { word } from '../commands/args.ts';
-import { type Command, carriedOut } from '../commands/command.ts';
+import { word } from '../commands/rows/args.ts';
+import { type Command, carriedOut } from '../commands/rows/command.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 

@@ -10,10 +10,15 @@ import {
   type ReadRun,
   type WriteCommand,
   type WriteRun,
-} from '../commands/command.ts';
-import type { Door } from '../commands/node-context.ts';
-import { cursorOf, parseCursor, partitionOfCursor, positionOf } from '../commands/scan-cursor.ts';
-import { resolveCommand } from '../commands/table.ts';
+} from '../commands/rows/command.ts';
+import type { Door } from '../commands/rows/node-context.ts';
+import {
+  cursorOf,
+  parseCursor,
+  partitionOfCursor,
+  positionOf,
+} from '../commands/scanning/scan-cursor.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/entries/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';

@@ -2,8 +2,8 @@
 import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/command.ts';
-import { saysDone } from '../commands/kept-reply.ts';
+import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
+import { saysDone } from '../commands/sessions/kept-reply.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';

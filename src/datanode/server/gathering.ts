@@ -7,7 +7,7 @@
 import { messageOf } from '../../common/errors.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import { Gathered, gatherLine, runGathered } from '../commands/gather.ts';
+import { Gathered, gatherLine, runGathered } from '../commands/cluster/gather.ts';
 import { lineBytes } from '../partition/entries/envelope.ts';
 import { Pace } from '../partition/turns/pace.ts';
 import { orTooLarge, runReply } from '../partition/turns/run-ranges.ts';

@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import { type ErrorCode, errorTable } from '../../common/errors.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import type { Gone } from '../../common/lazy-abort.ts';
-import type { Witness } from '../commands/witness.ts';
+import type { Witness } from '../commands/server/witness.ts';
 import type {
   CommandBatch,
   CommandLine,

@@ -2,7 +2,7 @@
  * The largest buffers of any client, looked for by turns: to look at ten thousand clients in one turn
  * holds up all of them. Few clients are all looked at each time.
  */
-import type { ClientBuffers } from '../commands/node-context.ts';
+import type { ClientBuffers } from '../commands/rows/node-context.ts';
 import type { ClientConnection } from './connection-world.ts';
 
 /** Clients looked at in one turn, if there are so many. */

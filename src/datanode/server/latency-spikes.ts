@@ -1,6 +1,6 @@
 /** Durations over a threshold, by event, as Redis's latency monitor keeps them: one a second. */
 import { limits } from '../../common/limits.ts';
-import type { LatencyEvent, LatencySample, LatencyView } from '../commands/node-watch.ts';
+import type { LatencyEvent, LatencySample, LatencyView } from '../commands/rows/node-watch.ts';
 
 interface Kept {
   samples: LatencySample[];

@@ -8,7 +8,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { GroupId, Namespace, NodeId } from '../../common/ids.ts';
 import type { Random } from '../../common/random.ts';
 import { clientAddress } from '../../meta/schema.ts';
-import type { Session } from '../commands/node-context.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import { pushDelivery } from '../pubsub/delivery.ts';
 import { array, bulk, integer, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';

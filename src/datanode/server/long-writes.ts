@@ -4,7 +4,7 @@
  * reply is kept, however many wait. So one begins, and more while their replies turn out to be small.
  */
 import { limits } from '../../common/limits.ts';
-import { type Command, carriedOut } from '../commands/command.ts';
+import { type Command, carriedOut } from '../commands/rows/command.ts';
 import type { CommandLine, LineResult } from '../partition/entries/batch.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { isShortWrite } from '../routing/short-writes.ts';

@@ -4,8 +4,8 @@
  */
 import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
-import type { Command } from '../commands/command.ts';
-import type { Session } from '../commands/node-context.ts';
+import type { Command } from '../commands/rows/command.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { shownArgs } from './shown-args.ts';
 

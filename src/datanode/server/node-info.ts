@@ -4,8 +4,12 @@ import type { Clock } from '../../common/clock.ts';
 import { sleep } from '../../common/clock.ts';
 import type { Namespace, NodeId, Slot } from '../../common/ids.ts';
 import { clientAddress, type PartitionRecord } from '../../meta/schema.ts';
-import type { AclView } from '../commands/acl-view.ts';
-import { type ClusterFigures, clusterFigures, type SlotsLed } from '../commands/cluster-figures.ts';
+import {
+  type ClusterFigures,
+  clusterFigures,
+  type SlotsLed,
+} from '../commands/cluster/cluster-figures.ts';
+import type { PubSub } from '../commands/pubsub/pubsub-port.ts';
 import type {
   ClusterNode,
   Follower,
@@ -13,9 +17,9 @@ import type {
   ServerInfo,
   Session,
   SlotRange,
-} from '../commands/node-context.ts';
-import type { NodeWatch } from '../commands/node-watch.ts';
-import type { PubSub } from '../commands/pubsub-port.ts';
+} from '../commands/rows/node-context.ts';
+import type { NodeWatch } from '../commands/rows/node-watch.ts';
+import type { AclView } from '../commands/users/acl-view.ts';
 import type { RouteTable } from '../routing/table.ts';
 
 export interface NodeInfoWorld {

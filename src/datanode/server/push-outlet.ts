@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
-import type { NodeCommand } from '../commands/command.ts';
-import type { Session } from '../commands/node-context.ts';
+import type { NodeCommand } from '../commands/rows/command.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import type { Output } from './output.ts';
 
 export interface PushWorld {

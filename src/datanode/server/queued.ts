@@ -1,6 +1,6 @@
 /** What MULTI keeps of each command until EXEC. */
 import type { PartitionId } from '../../common/ids.ts';
-import { carriedOut, type NodeCommand } from '../commands/command.ts';
+import { carriedOut, type NodeCommand } from '../commands/rows/command.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import { crossSlot, type Target } from './dispatch.ts';

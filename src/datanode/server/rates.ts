@@ -4,7 +4,7 @@
  * was used. Without a client once a second is enough: of all this only the memory may change.
  */
 import type { Clock, Timer } from '../../common/clock.ts';
-import type { ClientBuffers, Rates } from '../commands/node-context.ts';
+import type { ClientBuffers, Rates } from '../commands/rows/node-context.ts';
 import type { ServerStats } from './stats.ts';
 
 const SAMPLE_MS = 250;

@@ -4,8 +4,8 @@
  */
 import { slotOfKey } from '../../common/hash.ts';
 import { clientAddress } from '../../meta/schema.ts';
-import { keysOf } from '../commands/command.ts';
-import { resolveCommand } from '../commands/table.ts';
+import { keysOf } from '../commands/rows/command.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';

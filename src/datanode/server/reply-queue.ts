@@ -1,5 +1,5 @@
 /** A connection's answers in the order of its requests, whatever the order they are found in. */
-import type { Queued } from '../commands/node-context.ts';
+import type { Queued } from '../commands/rows/node-context.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 

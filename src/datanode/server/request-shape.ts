@@ -1,10 +1,10 @@
 /** What is wrong with a request before anything is asked of it: its name, how many arguments, how long. */
 import { limits } from '../../common/limits.ts';
-import { shownText } from '../commands/args.ts';
-import { type Command, keysOf } from '../commands/command.ts';
-import { CARRIED_AT } from '../commands/once-line.ts';
-import { wrongShape } from '../commands/server-row.ts';
-import { resolveCommand } from '../commands/table.ts';
+import { shownText } from '../commands/rows/args.ts';
+import { type Command, keysOf } from '../commands/rows/command.ts';
+import { wrongShape } from '../commands/rows/server-row.ts';
+import { CARRIED_AT } from '../commands/sessions/once-line.ts';
+import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
 

@@ -4,7 +4,7 @@
  * of it: who is killed is given nothing of what it stores.
  */
 import { messageOf } from '../../common/errors.ts';
-import type { NodeCommand } from '../commands/command.ts';
+import type { NodeCommand } from '../commands/rows/command.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { lineBytes } from '../partition/entries/envelope.ts';
 import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';

@@ -11,6 +11,7 @@ import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
 import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
+import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/pubsub/notify-flags.ts';
 import type {
   Door,
   LogInfo,
@@ -19,8 +20,7 @@ import type {
   ProcessUsage,
   ServerInfo,
   Session,
-} from '../commands/node-context.ts';
-import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/notify-flags.ts';
+} from '../commands/rows/node-context.ts';
 import type { PartitionMeters } from '../partition/host/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
 import type { KeyEventPublisher } from '../pubsub/key-events.ts';

@@ -1,7 +1,7 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
-import type { Door, Queued, Session } from '../commands/node-context.ts';
-import type { Subscriber } from '../commands/pubsub-port.ts';
+import type { Subscriber } from '../commands/pubsub/pubsub-port.ts';
+import type { Door, Queued, Session } from '../commands/rows/node-context.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 
 export interface SessionStart {

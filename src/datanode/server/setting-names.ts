@@ -1,4 +1,4 @@
-/** The settings of the doors by the names that CONFIG uses; commands/config-table.ts has their bounds. */
+/** The settings of the doors by the names that CONFIG uses; commands/server/config-table.ts has their bounds. */
 import { assert } from '../../common/assert.ts';
 import type { ServerSettings } from './settings.ts';
 

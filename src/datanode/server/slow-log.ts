@@ -2,7 +2,7 @@
  * The commands that took longest, newest first; a bounded memory of this process: twice what may be
  * seen at most.
  */
-import type { SlowEntry, SlowLogView } from '../commands/node-watch.ts';
+import type { SlowEntry, SlowLogView } from '../commands/rows/node-watch.ts';
 
 export class SlowLog implements SlowLogView {
   readonly #entriesMax: () => number;

@@ -1,6 +1,6 @@
 /** What the doors count since the node started (or since CONFIG RESETSTAT). */
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
-import type { CommandStat } from '../commands/node-context.ts';
+import type { CommandStat } from '../commands/rows/node-context.ts';
 import type { Reply } from '../resp/reply.ts';
 
 /** Error codes told apart, as in Redis; the rest are one line. */

@@ -4,10 +4,10 @@
  * is one entry of one log. Commands of the node itself run at EXEC, in their places.
  */
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
-import type { Command, NodeCommand, WriteCommand } from '../commands/command.ts';
-import { selectedNamespace } from '../commands/connection.ts';
-import { ExecWriter, encodeExec } from '../commands/exec-line.ts';
-import { carrying } from '../commands/once.ts';
+import { selectedNamespace } from '../commands/connection/connection.ts';
+import type { Command, NodeCommand, WriteCommand } from '../commands/rows/command.ts';
+import { carrying } from '../commands/sessions/once.ts';
+import { ExecWriter, encodeExec } from '../commands/transactions/exec-line.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';

@@ -1,6 +1,6 @@
 /** Where the commands of one connection go: their partitions' lanes, or another node's port. */
 import type { GroupId, PartitionId } from '../../common/ids.ts';
-import type { Session } from '../commands/node-context.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';

@@ -4,7 +4,7 @@
  */
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { Session } from '../commands/node-context.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { array, bulk, error, type Reply } from '../resp/reply.ts';

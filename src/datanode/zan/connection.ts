@@ -5,9 +5,9 @@
  */
 import { messageOf } from '../../common/errors.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { NodeCommand } from '../commands/command.ts';
-import type { Session } from '../commands/node-context.ts';
-import { createSubscriber } from '../commands/pubsub-port.ts';
+import { createSubscriber } from '../commands/pubsub/pubsub-port.ts';
+import type { NodeCommand } from '../commands/rows/command.ts';
+import type { Session } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, OK, type Reply } from '../resp/reply.ts';
 import { ClientStream } from '../server/client-stream.ts';

@@ -1,7 +1,7 @@
 /** What a request of ZanRedisDB's clients asks for, in kvorum's words. Pure. */
 import type { Namespace } from '../../common/ids.ts';
-import type { Command, NodeCommand, ReadCommand, WriteCommand } from '../commands/command.ts';
-import { findCommand, resolveCommand } from '../commands/table.ts';
+import type { Command, NodeCommand, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
+import { findCommand, resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { splitKey, splitTable } from './key.ts';
 import { nodeCommands, type TableScan, tableScans, translations } from './names.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { Access } from '../../../src/datanode/acl/access.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { FakeNode } from '../commands/fake-node.ts';
 import { ask } from '../commands/node-text.ts';
 import { MemoryUsers } from './users.ts';

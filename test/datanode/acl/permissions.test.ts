@@ -2,10 +2,10 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { denialOf } from '../../../src/datanode/acl/permissions.ts';
 import { changeUser, newUser, type User } from '../../../src/datanode/acl/user.ts';
-import * as glob from '../../../src/datanode/commands/glob.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
+import * as glob from '../../../src/datanode/commands/texts/glob.ts';
 
-vi.mock('../../../src/datanode/commands/glob.ts', { spy: true });
+vi.mock('../../../src/datanode/commands/texts/glob.ts', { spy: true });
 
 beforeEach(() => {
   vi.mocked(glob.parseGlob).mockClear();

@@ -10,7 +10,7 @@ import {
   parseUser,
   type User,
 } from '../../../src/datanode/acl/user.ts';
-import { commandTable, resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { commandTable, resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 
 function user(...rules: string[]): User {
   const made = changeUser(newUser('alice'), rules);

@@ -6,7 +6,11 @@ import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import { Access } from '../../../src/datanode/acl/access.ts';
-import type { SlotsLed } from '../../../src/datanode/commands/cluster-figures.ts';
+import type { SlotsLed } from '../../../src/datanode/commands/cluster/cluster-figures.ts';
+import {
+  createSubscriber,
+  type Delivery,
+} from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import type {
   ClusterNode,
   Door,
@@ -15,9 +19,8 @@ import type {
   Queued,
   ServerInfo,
   Session,
-} from '../../../src/datanode/commands/node-context.ts';
-import { createSubscriber, type Delivery } from '../../../src/datanode/commands/pubsub-port.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+} from '../../../src/datanode/commands/rows/node-context.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';

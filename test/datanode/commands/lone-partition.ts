@@ -4,9 +4,9 @@
  */
 
 import { seededRandom } from '../../../src/common/random.ts';
-import type { RunContext, RunResult } from '../../../src/datanode/commands/command.ts';
-import { gatherRow } from '../../../src/datanode/commands/gather.ts';
-import { findCommand, resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { gatherRow } from '../../../src/datanode/commands/cluster/gather.ts';
+import type { RunContext, RunResult } from '../../../src/datanode/commands/rows/command.ts';
+import { findCommand, resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { expireKeys } from '../../../src/datanode/encoding/expiry/expiry.ts';
 import type { Pacing, RangeSource } from '../../../src/datanode/encoding/steps/slices.ts';
 import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';

@@ -1,6 +1,6 @@
 /** Replies beyond the bound of one are refused, whatever command would give them. */
 import { beforeAll, expect, test, vi } from 'vitest';
-import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../src/datanode/commands/transactions/exec-line.ts';
 import { GLANCE, NOTHING } from '../../../src/datanode/encoding/steps/slices.ts';
 import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';
 import { Txn } from '../../../src/datanode/encoding/txn/txn.ts';

@@ -2,13 +2,13 @@
  * Transcripts: `> request`, then the reply. `~>`: the reply's order means nothing. `!>`: kvorum
  * only (the reply depends on the build). Each runs on an empty partition and, where there is a
  * redis-server, on that too: both must answer literally as written. KVORUM_REWRITE=1 writes the
- * partition's replies into the files.
+ * partition's replies into the files. They lie in the folders of the commands they are about.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Command } from '../../../src/datanode/commands/command.ts';
-import { commandTable } from '../../../src/datanode/commands/table.ts';
+import type { Command } from '../../../src/datanode/commands/rows/command.ts';
+import { commandTable } from '../../../src/datanode/commands/table/table.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from './lone-partition.ts';
 import { hasRedis, RealRedis } from './real-redis.ts';
@@ -20,8 +20,10 @@ interface Step {
   readonly expected: string;
 }
 
-const directory = join(import.meta.dirname, 'testdata');
-const files = readdirSync(directory).filter((name) => name.endsWith('.txt'));
+const directory = import.meta.dirname;
+const files = readdirSync(directory, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.txt'))
+  .sort();
 const rewrite = process.env['KVORUM_REWRITE'] === '1';
 
 function parseTranscript(text: string): Step[] {

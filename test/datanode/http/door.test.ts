@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
-import { clusterFigures } from '../../../src/datanode/commands/cluster-figures.ts';
-import type { ServerInfo } from '../../../src/datanode/commands/node-context.ts';
+import { clusterFigures } from '../../../src/datanode/commands/cluster/cluster-figures.ts';
+import type { ServerInfo } from '../../../src/datanode/commands/rows/node-context.ts';
 import { type HttpDoor, type ObservedNode, openHttpDoor } from '../../../src/datanode/http/door.ts';
 import { readiness } from '../../../src/datanode/status.ts';
 import { parseMetrics } from '../../common/http/parse-metrics.ts';

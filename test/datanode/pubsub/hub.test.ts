@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import type { SubscriptionKind } from '../../../src/datanode/commands/pubsub-port.ts';
+import type { SubscriptionKind } from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import { decodePeerBody } from '../../../src/datanode/pubsub/peer-codec.ts';
 import { bytes, type Listener, listener, Mesh } from './mesh.ts';
 

@@ -1,6 +1,9 @@
 /** Hubs of several nodes over links that a test cuts and mends, on virtual time. */
 import { type LogFields, silentLogger } from '../../../src/common/log.ts';
-import { createSubscriber, type Subscriber } from '../../../src/datanode/commands/pubsub-port.ts';
+import {
+  createSubscriber,
+  type Subscriber,
+} from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import type { PostLink } from '../../../src/datanode/transport/transport.ts';
 import { ManualClock } from '../raftlog/manual-clock.ts';

@@ -6,7 +6,7 @@ import {
   createSubscriber,
   type Subscriber,
   type SubscriptionKind,
-} from '../../../src/datanode/commands/pubsub-port.ts';
+} from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import { encodePeerBody } from '../../../src/datanode/pubsub/peer-codec.ts';
 import type { PostLink } from '../../../src/datanode/transport/transport.ts';

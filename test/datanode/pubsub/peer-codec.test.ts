@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
-import { subscriptionKinds } from '../../../src/datanode/commands/pubsub-port.ts';
+import { subscriptionKinds } from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import {
   decodePeerBody,
   encodePeerBody,

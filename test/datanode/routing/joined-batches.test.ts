@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import type {
   CommandBatch,
   LineResult,

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { KvorumError } from '../../../src/common/errors.ts';
 import { LazyAbort } from '../../../src/common/lazy-abort.ts';
 import { limits } from '../../../src/common/limits.ts';
-import { encodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../src/datanode/commands/transactions/exec-line.ts';
 import type {
   CommandBatch,
   EntryFate,

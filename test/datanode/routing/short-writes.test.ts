@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { isPointRead, pointReads } from '../../../src/datanode/routing/point-reads.ts';
 import { answersShortly, shortWrites } from '../../../src/datanode/routing/short-writes.ts';
 

@@ -6,7 +6,7 @@ import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
 import { type Logger, silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
-import type { Door } from '../../../src/datanode/commands/node-context.ts';
+import type { Door } from '../../../src/datanode/commands/rows/node-context.ts';
 import { PartitionMeters } from '../../../src/datanode/partition/host/meters.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';

@@ -1,7 +1,7 @@
 /** What a client is told of a command over several partitions when not all of them answered plainly. */
 import { expect, test } from 'vitest';
-import type { FanOut } from '../../../src/datanode/commands/command.ts';
-import { DONE } from '../../../src/datanode/commands/kept-reply.ts';
+import type { FanOut } from '../../../src/datanode/commands/rows/command.ts';
+import { DONE } from '../../../src/datanode/commands/sessions/kept-reply.ts';
 import { error, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { mergeReplies } from '../../../src/datanode/server/fan-out.ts';
 import type { Fate } from '../../../src/datanode/server/lane.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Session } from '../../../src/datanode/commands/node-context.ts';
+import type { Session } from '../../../src/datanode/commands/rows/node-context.ts';
 import type { ClientConnection } from '../../../src/datanode/server/connection-world.ts';
 import { LargestBuffers } from '../../../src/datanode/server/largest-buffers.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { ClientBuffers } from '../../../src/datanode/commands/node-context.ts';
+import type { ClientBuffers } from '../../../src/datanode/commands/rows/node-context.ts';
 import { OK } from '../../../src/datanode/resp/reply.ts';
 import { RateMeter } from '../../../src/datanode/server/rates.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';

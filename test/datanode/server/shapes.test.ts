@@ -4,7 +4,7 @@
  */
 import { setFlagsFromString } from 'node:v8';
 import { expect, test } from 'vitest';
-import { createSubscriber } from '../../../src/datanode/commands/pubsub-port.ts';
+import { createSubscriber } from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
 import { type CommandBatch, changedBatch } from '../../../src/datanode/partition/entries/batch.ts';
 import { stateAt } from '../../../src/datanode/partition/storage/state.ts';
 import { createSession } from '../../../src/datanode/server/session.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import type { NodeCommand } from '../../../src/datanode/commands/command.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import type { NodeCommand } from '../../../src/datanode/commands/rows/command.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { OK, type Protocol, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { completeExec, Transaction } from '../../../src/datanode/server/transaction.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { commandTable } from '../../../src/datanode/commands/table.ts';
+import { commandTable } from '../../../src/datanode/commands/table/table.ts';
 import { nodeCommands, tableScans, translations } from '../../../src/datanode/zan/names.ts';
 import { parseRequest } from '../../../src/datanode/zan/request.ts';
 

@@ -1,7 +1,7 @@
 /** The SDK finds the keys that the datanodes' command table finds. */
 import { expect, test } from 'vitest';
-import { keysOf } from '../../../src/datanode/commands/command.ts';
-import { commandTable } from '../../../src/datanode/commands/table.ts';
+import { keysOf } from '../../../src/datanode/commands/rows/command.ts';
+import { commandTable } from '../../../src/datanode/commands/table/table.ts';
 import { bytesOf, keyPositions, rowsByName } from '../../../src/sdk/key-places.ts';
 import { aboutAllKeys } from '../../../src/sdk/refusals.ts';
 

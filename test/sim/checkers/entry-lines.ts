@@ -1,6 +1,7 @@
 /** What an entry of a log carries. */
-import { isBrokenExec } from '../../../src/datanode/commands/exec-line.ts';
-import { DONE } from '../../../src/datanode/commands/kept-reply.ts';
+
+import { DONE } from '../../../src/datanode/commands/sessions/kept-reply.ts';
+import { isBrokenExec } from '../../../src/datanode/commands/transactions/exec-line.ts';
 import { BATCH_FULL, BATCH_LOST } from '../../../src/datanode/partition/applying/once-batches.ts';
 import { decodeEnvelope } from '../../../src/datanode/partition/entries/envelope.ts';
 import type { CarriedWaiter } from '../../../src/datanode/partition/entries/waiter-codec.ts';

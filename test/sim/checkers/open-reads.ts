@@ -4,8 +4,8 @@
  */
 import { slotOfKey } from '../../../src/common/hash.ts';
 import type { GroupId, LogIndex, Slot } from '../../../src/common/ids.ts';
-import { keysOf, type ReadCommand } from '../../../src/datanode/commands/command.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { keysOf, type ReadCommand } from '../../../src/datanode/commands/rows/command.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import type { Pacing } from '../../../src/datanode/encoding/steps/slices.ts';
 import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';
 import { createView } from '../../../src/datanode/encoding/txn/txn.ts';

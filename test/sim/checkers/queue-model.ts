@@ -3,7 +3,7 @@
  * one) whoever waits and is carried by it is served, in order, before the next command runs. Every
  * reply about a queue, and whom each entry serves with what, must be what this gives.
  */
-import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
+import { decodeExec } from '../../../src/datanode/commands/transactions/exec-line.ts';
 import type { Served } from '../../../src/datanode/partition/applying/serving.ts';
 import type { EnvelopeBody } from '../../../src/datanode/partition/entries/envelope.ts';
 import type { CarriedWaiter } from '../../../src/datanode/partition/entries/waiter-codec.ts';

@@ -4,9 +4,9 @@
  * answer; no write is in the log more often than clients sent it, and a refused one not at all. So it
  * is with clients that blocked: they were served within some entry, or nothing was taken for them.
  */
-import { keysOf } from '../../../src/datanode/commands/command.ts';
-import { decodeExec } from '../../../src/datanode/commands/exec-line.ts';
-import { resolveCommand } from '../../../src/datanode/commands/table.ts';
+import { keysOf } from '../../../src/datanode/commands/rows/command.ts';
+import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
+import { decodeExec } from '../../../src/datanode/commands/transactions/exec-line.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';

@@ -3,7 +3,7 @@
  * behind begins on an empty partition. Between the two whoever applies the entry clears the engine.
  */
 import type { LogIndex } from '../../../common/ids.ts';
-import { resolveCommand } from '../../commands/table.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
 import { findEmptying, markEmptying, unmarkEmptying } from '../../encoding/keyspace/emptying.ts';
 import { writeCounts } from '../../encoding/records/system.ts';
 import { keepServed } from '../../encoding/sessions/served.ts';

@@ -3,9 +3,9 @@
  * asks for a range: then the rest waits for it (decision 7a).
  */
 import { limits } from '../../../common/limits.ts';
-import type { RunContext, RunResult, WriteRun } from '../../commands/command.ts';
-import { resolveCommand } from '../../commands/table.ts';
-import { tooNew, unknownOf } from '../../commands/unknown.ts';
+import type { RunContext, RunResult, WriteRun } from '../../commands/rows/command.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
+import { tooNew, unknownOf } from '../../commands/transactions/unknown.ts';
 import { expireKeys } from '../../encoding/expiry/expiry.ts';
 import type { Pacing } from '../../encoding/steps/slices.ts';
 import type { Txn } from '../../encoding/txn/txn.ts';

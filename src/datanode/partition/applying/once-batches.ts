@@ -3,7 +3,7 @@
  * before the first command of one the session is asked whether it has run; if so all its commands
  * answer what was kept, otherwise what they answer is kept behind the last.
  */
-import { DONE, decodeKept, encodeKept } from '../../commands/kept-reply.ts';
+import { DONE, decodeKept, encodeKept } from '../../commands/sessions/kept-reply.ts';
 import { askOnce, hasRun, keepOnce } from '../../encoding/sessions/sessions.ts';
 import type { Txn } from '../../encoding/txn/txn.ts';
 import type { View } from '../../encoding/txn/view.ts';

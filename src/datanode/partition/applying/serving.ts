@@ -5,9 +5,9 @@
  * sees an element that was somebody's. What each is given is kept under its id, which is served at
  * most once whatever entries carry it.
  */
-import type { BlockingForm } from '../../commands/command.ts';
-import { resolveCommand } from '../../commands/table.ts';
-import { tooNew, unknownOf } from '../../commands/unknown.ts';
+import type { BlockingForm } from '../../commands/rows/command.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
+import { tooNew, unknownOf } from '../../commands/transactions/unknown.ts';
 import { findKey } from '../../encoding/keyspace/keyspace.ts';
 import { encodeKey } from '../../encoding/records/key.ts';
 import { findServed, forgetServed, keepServed } from '../../encoding/sessions/served.ts';

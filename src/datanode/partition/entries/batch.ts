@@ -14,13 +14,13 @@ import type {
 } from '../../../common/ids.ts';
 import type { Gone } from '../../../common/lazy-abort.ts';
 import type { Room } from '../../../common/room.ts';
-import type { ReadRun } from '../../commands/command.ts';
-import type { Witness } from '../../commands/witness.ts';
+import type { ReadRun } from '../../commands/rows/command.ts';
+import type { Witness } from '../../commands/server/witness.ts';
 import type { OnceMark } from '../../encoding/sessions/sessions.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 
-export type { Witness } from '../../commands/witness.ts';
+export type { Witness } from '../../commands/server/witness.ts';
 
 /** A command's name and arguments. */
 export type CommandLine = readonly Buffer[];

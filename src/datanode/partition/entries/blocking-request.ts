@@ -1,6 +1,6 @@
 /** A request that waits, as the command table understands it. */
-import type { BlockingForm } from '../../commands/command.ts';
-import { resolveCommand } from '../../commands/table.ts';
+import type { BlockingForm } from '../../commands/rows/command.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
 import type { CommandLine } from './batch.ts';
 
 /** Undefined when `line` is no blocking command, or not well formed. */

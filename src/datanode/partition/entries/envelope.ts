@@ -23,7 +23,7 @@ import {
 import { hasRoom, surround } from '../../../common/bytes-with-room.ts';
 import { KvorumError } from '../../../common/errors.ts';
 import { listFor } from '../../../common/list-for.ts';
-import { knowsFieldDeadlines } from '../../commands/dump-lines.ts';
+import { knowsFieldDeadlines } from '../../commands/keys/dump-lines.ts';
 import type { OnceMark } from '../../encoding/sessions/sessions.ts';
 import type { Pacing } from '../../encoding/steps/slices.ts';
 import type { CommandLine } from './batch.ts';

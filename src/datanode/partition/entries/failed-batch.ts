@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from '../../../common/errors.ts';
 import type { Term } from '../../../common/ids.ts';
-import { isOnceLine } from '../../commands/once-line.ts';
+import { isOnceLine } from '../../commands/sessions/once-line.ts';
 import type { CommandBatch, LineResult } from './batch.ts';
 
 /** One failure per line of `batch`. */

@@ -4,12 +4,12 @@
  *
  *   question  u8 0x46 · u8 version · text namespace · u32 partition · u64 group · u64 term · u64 index
  *   answer    u8 version · u8 0 open, 1 never, 2 done: u32 replies (0: not here), u32 length, replies
- *             as sessions keep them (commands/kept-reply.ts); 3 forgotten
+ *             as sessions keep them (commands/sessions/kept-reply.ts); 3 forgotten
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../../common/bytes.ts';
 import { decodeFrame } from '../../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId } from '../../../common/ids.ts';
-import { DONE, decodeKept, encodeKept } from '../../commands/kept-reply.ts';
+import { DONE, decodeKept, encodeKept } from '../../commands/sessions/kept-reply.ts';
 import type { Reply } from '../../resp/reply.ts';
 import { requestTags } from '../../transport/request-tags.ts';
 import type { EntryFate, EntryPlace } from './batch.ts';

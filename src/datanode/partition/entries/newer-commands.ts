@@ -2,8 +2,8 @@
  * What nodes of a newer build send for replicas of this one. A command that is not known here never
  * comes into the log: every replica that does not know it either would have to stop.
  */
-import { resolveCommand } from '../../commands/table.ts';
-import { unknownIn } from '../../commands/unknown.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
+import { unknownIn } from '../../commands/transactions/unknown.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import {
   type CommandBatch,

@@ -1,7 +1,7 @@
 /** Where in the log commands are, beside what they answer, for clients that ask (DEBUG WITNESS). */
 import type { LogIndex } from '../../../common/ids.ts';
-import { DONE } from '../../commands/kept-reply.ts';
-import type { Witness } from '../../commands/witness.ts';
+import type { Witness } from '../../commands/server/witness.ts';
+import { DONE } from '../../commands/sessions/kept-reply.ts';
 import type { CommandBatch, EntryPlace, LinePlace, LineResult } from './batch.ts';
 
 /** What reads that run now see; undefined when nobody wants to know. */

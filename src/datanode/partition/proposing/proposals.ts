@@ -8,7 +8,7 @@ import { assert } from '../../../common/assert.ts';
 import { type ErrorCode, messageOf } from '../../../common/errors.ts';
 import type { LogIndex, Term } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
-import { isExecLine } from '../../commands/exec-line.ts';
+import { isExecLine } from '../../commands/transactions/exec-line.ts';
 import type { ProposeResult, Refusal } from '../../raft/ready.ts';
 import type { Reply } from '../../resp/reply.ts';
 import { BATCH_FULL, BATCH_LOST } from '../applying/once-batches.ts';

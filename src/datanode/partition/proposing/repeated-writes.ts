@@ -5,7 +5,7 @@
  * for the entry that is there. What is small is proposed again, and the session answers it.
  */
 import { limits } from '../../../common/limits.ts';
-import { isOnceLine } from '../../commands/once-line.ts';
+import { isOnceLine } from '../../commands/sessions/once-line.ts';
 import type { CommandBatch, LineResult } from '../entries/batch.ts';
 import type { EntryDraft, Segment, Waiter } from './entry-drafts.ts';
 

@@ -6,8 +6,8 @@
 import { ByteRangeError } from '../../../common/bytes.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
-import { execLinesOf, isExecLine } from '../../commands/exec-line.ts';
-import { CARRIED_AT, isOnceLine } from '../../commands/once-line.ts';
+import { CARRIED_AT, isOnceLine } from '../../commands/sessions/once-line.ts';
+import { execLinesOf, isExecLine } from '../../commands/transactions/exec-line.ts';
 import { encodeKey } from '../../encoding/records/key.ts';
 import type { TxnReader } from '../../encoding/txn/txn.ts';
 import type { CommandLine } from '../entries/batch.ts';

@@ -1,7 +1,8 @@
 /** The lines of a batch of reads: which they are, and how each begins. */
-import type { ReadCommand, RunContext, RunResult } from '../../commands/command.ts';
-import { gatherRow } from '../../commands/gather.ts';
-import { resolveCommand } from '../../commands/table.ts';
+
+import { gatherRow } from '../../commands/cluster/gather.ts';
+import type { ReadCommand, RunContext, RunResult } from '../../commands/rows/command.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
 import type { Pacing, Slices } from '../../encoding/steps/slices.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import { error, type Reply } from '../../resp/reply.ts';

@@ -1,5 +1,5 @@
 /** Runs a batch of reads on an engine: synchronously where it can, else on a snapshot. */
-import type { RunContext } from '../../commands/command.ts';
+import type { RunContext } from '../../commands/rows/command.ts';
 import type { Pacing } from '../../encoding/steps/slices.ts';
 import { LARGE_RECORD_BYTES, type RecordOpener } from '../../encoding/txn/large-records.ts';
 import type { Lookups } from '../../encoding/txn/view.ts';

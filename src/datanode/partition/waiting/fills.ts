@@ -1,7 +1,7 @@
 /** How many elements commands may add to the keys they name: so many clients are waited on no more. */
-import { type Command, carriedOut, keysOf } from '../../commands/command.ts';
-import { decodeExec } from '../../commands/exec-line.ts';
-import { resolveCommand } from '../../commands/table.ts';
+import { type Command, carriedOut, keysOf } from '../../commands/rows/command.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
+import { decodeExec } from '../../commands/transactions/exec-line.ts';
 import type { CommandLine } from '../entries/batch.ts';
 
 /** Whatever there is. */

@@ -2,7 +2,7 @@
  * Which keys an entry may change by serving the clients it carries (`serving.ts`), beside those that
  * its commands name: what they take from, and what they move it to.
  */
-import type { BlockingForm } from '../../commands/command.ts';
+import type { BlockingForm } from '../../commands/rows/command.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { fillsOf } from './fills.ts';
 

@@ -4,7 +4,7 @@
  * element: nobody is looked at behind those who are taken, and each destination once.
  */
 import { limits } from '../../../common/limits.ts';
-import type { BlockingForm } from '../../commands/command.ts';
+import type { BlockingForm } from '../../commands/rows/command.ts';
 import { type CarriedWaiter, waiterBytes } from '../entries/waiter-codec.ts';
 
 export type WaitedType = BlockingForm['type'];

@@ -8,7 +8,7 @@
 import type { ErrorCode } from '../../../common/errors.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
-import type { BlockingForm } from '../../commands/command.ts';
+import type { BlockingForm } from '../../commands/rows/command.ts';
 import type { Served } from '../applying/serving.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { blockingRequest } from '../entries/blocking-request.ts';

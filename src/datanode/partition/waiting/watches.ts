@@ -14,11 +14,16 @@ import { assert } from '../../../common/assert.ts';
 import { errorTable } from '../../../common/errors.ts';
 import type { LogIndex, Term } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
-import { carriedOut, keysOf } from '../../commands/command.ts';
-import { BROKEN_EXEC, decodeExec, type Watched, watchedOf } from '../../commands/exec-line.ts';
-import { carrying } from '../../commands/once.ts';
-import { CARRIED_AT } from '../../commands/once-line.ts';
-import { resolveCommand } from '../../commands/table.ts';
+import { carriedOut, keysOf } from '../../commands/rows/command.ts';
+import { carrying } from '../../commands/sessions/once.ts';
+import { CARRIED_AT } from '../../commands/sessions/once-line.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
+import {
+  BROKEN_EXEC,
+  decodeExec,
+  type Watched,
+  watchedOf,
+} from '../../commands/transactions/exec-line.ts';
 import { encodeKey } from '../../encoding/records/key.ts';
 import { observableName } from '../../encoding/records/key-name.ts';
 import type { Change } from '../../encoding/txn/overlay.ts';

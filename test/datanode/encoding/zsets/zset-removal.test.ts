@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { garbageRange } from '../../../../src/datanode/encoding/keyspace/garbage.ts';
 import { readRange } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { LonePartition } from '../../commands/lone-partition.ts';

@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { isElementKey } from '../../../../src/datanode/encoding/records/element-key.ts';
 import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import { EARLY_KEY } from '../../../../src/datanode/encoding/txn/early-elements.ts';

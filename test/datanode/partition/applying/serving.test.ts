@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { findKey } from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
 import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
 import { createView, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allocateWithRoom } from '../../../../src/common/bytes-with-room.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import {
   decodeEnvelope,
   decodeEnvelopeInSteps,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { encodeKept } from '../../../../src/datanode/commands/kept-reply.ts';
+import { encodeKept } from '../../../../src/datanode/commands/sessions/kept-reply.ts';
 import type { EntryFate } from '../../../../src/datanode/partition/entries/batch.ts';
 import {
   decodeFate,

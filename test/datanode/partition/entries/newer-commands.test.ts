@@ -2,8 +2,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { codeOf, messageOf } from '../../../../src/common/errors.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
-import type * as table from '../../../../src/datanode/commands/table.ts';
+import type * as table from '../../../../src/datanode/commands/table/table.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { encodeRdbTime } from '../../../../src/datanode/encoding/rdb/rdb-elements.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { Applier } from '../../../../src/datanode/partition/applying/applier.ts';
@@ -23,7 +23,7 @@ import { Trio } from '../trio.ts';
 /** A command that the build of the moment lacks. */
 const lacking = vi.hoisted(() => ({ name: '' }));
 
-vi.mock('../../../../src/datanode/commands/table.ts', async (original) => {
+vi.mock('../../../../src/datanode/commands/table/table.ts', async (original) => {
   const real = await original<typeof table>();
   const resolveCommand: typeof real.resolveCommand = (args) =>
     String(args[0]) === lacking.name ? undefined : real.resolveCommand(args);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { DONE } from '../../../../src/datanode/commands/kept-reply.ts';
+import { DONE } from '../../../../src/datanode/commands/sessions/kept-reply.ts';
 import type { CommandBatch, LineResult } from '../../../../src/datanode/partition/entries/batch.ts';
 import { Proposals } from '../../../../src/datanode/partition/proposing/proposals.ts';
 import { integer, OK } from '../../../../src/datanode/resp/reply.ts';

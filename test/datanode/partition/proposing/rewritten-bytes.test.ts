@@ -1,7 +1,7 @@
 /** Lines of few bytes that put stored values again: how they are packed into entries, and refused. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import type { CommandLine } from '../../../../src/datanode/partition/entries/batch.ts';
 import { Proposals } from '../../../../src/datanode/partition/proposing/proposals.ts';
 import {

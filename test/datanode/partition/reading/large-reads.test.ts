@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
-import { resolveCommand } from '../../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../../src/datanode/commands/table/table.ts';
 import { LARGE_RECORD_BYTES } from '../../../../src/datanode/encoding/txn/large-records.ts';
 import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';

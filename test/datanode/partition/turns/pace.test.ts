@@ -1,7 +1,7 @@
 /** How long commands work before others have their turn, by a clock that lookups make go on. */
 import { expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { resolveCommand } from '../../../../src/datanode/commands/table.ts';
+import { resolveCommand } from '../../../../src/datanode/commands/table/table.ts';
 import { ReadAhead } from '../../../../src/datanode/encoding/txn/read-ahead.ts';
 import { createView, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';

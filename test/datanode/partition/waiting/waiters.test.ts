@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';
 import { type Draft, Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';

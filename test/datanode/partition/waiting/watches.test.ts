@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../../../src/common/errors.ts';
 import { limits } from '../../../../src/common/limits.ts';
-import { BROKEN_EXEC, encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import {
+  BROKEN_EXEC,
+  encodeExec,
+} from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import {
   openCollection,
   saveCollection,

@@ -1,7 +1,7 @@
 /** WATCH in a group of three replicas, where no command that comes names what changes. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../../../src/common/clock.ts';
-import { encodeExec } from '../../../../src/datanode/commands/exec-line.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import type { CommandLine } from '../../../../src/datanode/partition/entries/batch.ts';
 import type { WaitOutcome } from '../../../../src/datanode/partition/entries/wait.ts';
 import type { Replica } from '../../../../src/datanode/partition/replica/replica.ts';

@@ -1,0 +1,244 @@
+/** Values as Redis serializes them: DUMP, RESTORE. */
+import { slotOfKey } from '../../../common/hash.ts';
+import { limits } from '../../../common/limits.ts';
+import { SteadyList } from '../../../common/steady-list.ts';
+import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
+import { decodeRdbValue, type RdbValue } from '../../encoding/rdb/rdb-decode.ts';
+import {
+  type DumpTimes,
+  dumpedTags,
+  encodeRdbElement,
+  encodeRdbLength,
+  encodeRdbString,
+  encodeRdbTime,
+  longestOf,
+  rdbTypeByte,
+} from '../../encoding/rdb/rdb-elements.ts';
+import { openRdbPayload, rdbVersions, sealRdbPayload } from '../../encoding/rdb/rdb-payload.ts';
+import { RdbBoundError, RdbError } from '../../encoding/rdb/rdb-reader.ts';
+import { storeRdbValue } from '../../encoding/rdb/rdb-store.ts';
+import {
+  type CollectionType,
+  decodeDueMs,
+  dueRange,
+  elementRange,
+  isCollectionType,
+} from '../../encoding/records/element-key.ts';
+import { hasDeadlines } from '../../encoding/records/hash-header.ts';
+import { decodeCollection, type Header } from '../../encoding/records/header.ts';
+import { keyAfter } from '../../encoding/records/key.ts';
+import { tags } from '../../encoding/records/tags.ts';
+import { eachItem, type Slices } from '../../encoding/steps/slices.ts';
+import { parseInteger } from '../../encoding/strings/string.ts';
+import type { View, WriteView } from '../../encoding/txn/view.ts';
+import { limited } from '../../engine/engine.ts';
+import { bulk, error, NULL, OK, type Reply } from '../../resp/reply.ts';
+import {
+  argument,
+  deadlineOf,
+  integerArgument,
+  NOT_AN_INTEGER,
+  syntaxError,
+  TOO_LONG,
+  word,
+} from '../rows/args.ts';
+import { atOnce } from '../rows/at-once.ts';
+import {
+  ArgumentError,
+  type Command,
+  FIRST_KEY,
+  type RunContext,
+  type RunResult,
+  read,
+  write,
+} from '../rows/command.ts';
+import { deleteKey } from '../rows/key-events.ts';
+
+const DUMP_TOO_LARGE = error(
+  `ERR the serialized value would have more than ${limits.requestBytesMax} bytes`,
+);
+const BUSY_KEY = error('BUSYKEY Target key name already exists.');
+const NOT_INTEGER = error(NOT_AN_INTEGER);
+const BAD_TTL = error('ERR Invalid TTL value, must be >= 0');
+const BAD_PAYLOAD = error('ERR DUMP payload version or checksum are wrong');
+const BAD_DATA = error('ERR Bad data format');
+
+/** DUMP key */
+function runDump(view: View, key: Buffer, context: RunContext): RunResult {
+  const found = findKey(view, key, context.nowMs);
+  const { live } = found;
+  if (!live) return NULL;
+  if (live.type === 'hash') return dumpHash(found, live, context);
+  const times = { nowMs: context.nowMs, earliestMs: undefined };
+  if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, times);
+  return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
+}
+
+function* sealed(parts: Iterable<Buffer>, version?: number): Slices<Reply> {
+  return bulk(yield* sealRdbPayload(parts, version));
+}
+
+/** With the deadlines of its fields, if one has any and the reader is to know of them. */
+function* dumpHash(found: Found, live: Header, context: RunContext): Slices<Reply> {
+  const { nowMs, rdbVersion = rdbVersions.withFieldDeadlines } = context;
+  let earliestMs: number | undefined;
+  const { version, extra } = decodeCollection(found.place, live.body);
+  if (rdbVersion >= rdbVersions.withFieldDeadlines && hasDeadlines(extra.length)) {
+    const place = { slot: slotOfKey(found.key), version };
+    const later = elementRange(tags.hashDue, place);
+    const [next] = yield limited({ ...later, gte: dueRange(place, nowMs).lt }, 1);
+    earliestMs = next && decodeDueMs(next[0]);
+  }
+  return yield* dumpCollection(found, live, 'hash', { nowMs, earliestMs });
+}
+
+function* dumpCollection(
+  found: Found,
+  live: Header,
+  type: CollectionType,
+  times: DumpTimes,
+): Slices<Reply> {
+  const { version } = decodeCollection(found.place, live.body);
+  const parts = new SteadyList<Buffer>();
+  let [count, bytes] = [0, 0];
+  let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
+  for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
+    const elements = pairs.map((pair) => encodeRdbElement(type, pair, times));
+    count += elements.filter(({ length }) => length > 0).length;
+    // one copy for each slice, not the pairs that its elements are part of
+    const encoded = Buffer.concat(elements.flat());
+    parts.push(encoded);
+    bytes += encoded.length;
+    if (bytes > limits.requestBytesMax) return DUMP_TOO_LARGE;
+    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
+  }
+  if (count === 0) return NULL;
+  const { earliestMs } = times;
+  if (earliestMs === undefined) {
+    return yield* sealed(withHead([rdbTypeByte(type), encodeRdbLength(count)], parts));
+  }
+  const head = [rdbTypeByte('hashMetadata'), encodeRdbTime(earliestMs), encodeRdbLength(count)];
+  return yield* sealed(withHead(head, parts), rdbVersions.withFieldDeadlines);
+}
+
+/** One behind the other, each time it is gone through. */
+function withHead(head: readonly Buffer[], parts: Iterable<Buffer>): Iterable<Buffer> {
+  return {
+    *[Symbol.iterator]() {
+      yield* head;
+      yield* parts;
+    },
+  };
+}
+
+interface RestoreRequest {
+  readonly key: Buffer;
+  /** Milliseconds as given: checked when it is known that the key may be written (Redis's order). */
+  readonly ttl: Buffer;
+  readonly payload: Buffer;
+  readonly replace: boolean;
+  readonly absolute: boolean;
+}
+
+/** RESTORE key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
+function parseRestore(args: readonly Buffer[]): RestoreRequest {
+  let [replace, absolute, idle, frequency] = [false, false, false, false];
+  for (let at = 4; at < args.length; at++) {
+    const option = word(argument(args, at));
+    const more = at + 1 < args.length;
+    if (option === 'replace') {
+      replace = true;
+    } else if (option === 'absttl') {
+      absolute = true;
+    } else if (option === 'idletime' && more && !frequency) {
+      if (integerArgument(argument(args, ++at)) < 0) {
+        throw new ArgumentError('ERR Invalid IDLETIME value, must be >= 0');
+      }
+      idle = true;
+    } else if (option === 'freq' && more && !idle) {
+      const value = integerArgument(argument(args, ++at));
+      if (value < 0 || value > 255) {
+        throw new ArgumentError('ERR Invalid FREQ value, must be >= 0 and <= 255');
+      }
+      frequency = true;
+    } else {
+      throw syntaxError();
+    }
+  }
+  const [key, ttl, payload] = [argument(args, 1), argument(args, 2), argument(args, 3)];
+  return { key, ttl, payload, replace, absolute };
+}
+
+function* runRestore(
+  view: WriteView,
+  request: RestoreRequest,
+  { nowMs, rdbVersion = rdbVersions.withFieldDeadlines }: RunContext,
+): Slices<Reply> {
+  const found = findKey(view, request.key, nowMs);
+  if (found.live && !request.replace) return BUSY_KEY;
+  const ttl = parseInteger(request.ttl);
+  if (ttl === undefined) return NOT_INTEGER;
+  if (ttl < 0) return BAD_TTL;
+  const body = yield* openRdbPayload(request.payload, rdbVersion);
+  if (body === undefined) return BAD_PAYLOAD;
+  const value = yield* decoded(body);
+  if ('kind' in value) return value;
+  if ((yield* longestOf(value)) > limits.valueBytesMax) return TOO_LONG;
+  const expiry = { value: ttl, unit: 'milliseconds', relative: !request.absolute } as const;
+  // A deadline that no number holds: Redis's wraps around into the past.
+  const deadlineMs = ttl === 0 ? 0 : (deadlineOf(expiry, nowMs, false) ?? nowMs);
+  if ((ttl !== 0 && deadlineMs <= nowMs) || (yield* hasExpired(value, nowMs))) {
+    deleteKey(view, found);
+    return OK;
+  }
+  yield* storeRdbValue(view, found, value, { nowMs, deadlineMs });
+  if (found.live) view.notify?.('new', 'new', request.key);
+  view.notify?.('generic', 'restore', request.key);
+  return OK;
+}
+
+/** All of its fields have. */
+function* hasExpired(value: RdbValue, nowMs: number): Slices<boolean> {
+  if (value.type !== 'hash' || !value.mayExpire) return false;
+  let live = 0;
+  yield* eachItem(value.elements, ([, , deadlineMs]) => {
+    if (deadlineMs === 0 || deadlineMs > nowMs) live++;
+  });
+  return live === 0;
+}
+
+function* decoded(body: Buffer): Slices<RdbValue | Reply> {
+  try {
+    return yield* decodeRdbValue(body);
+  } catch (failure) {
+    if (failure instanceof RdbBoundError) {
+      return error(`ERR the value has more than ${failure.message}, restore it in parts`);
+    }
+    if (failure instanceof RdbError) return BAD_DATA;
+    throw failure;
+  }
+}
+
+const column = { categories: ['keyspace'], group: 'generic', keys: FIRST_KEY, since: '2.6.0' };
+
+export const dumpCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'dump',
+    arity: 2,
+    flags: ['readonly'],
+    summary: 'Returns the value of a key as Redis serializes it.',
+    parse: (args) => argument(args, 1),
+    run: runDump,
+  }),
+  write({
+    ...column,
+    name: 'restore',
+    arity: -4,
+    flags: ['write', 'denyoom'],
+    categories: ['keyspace', 'dangerous'],
+    summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
+    parse: parseRestore,
+    run: runRestore,
+  }),
+];
