@@ -323,6 +323,9 @@ export class Datanode {
     const addresses = view.addresses();
     const alive = new Map([...addresses].filter(([node]) => view.isAlive(node)));
     this.#routes.setNodes(alive, addresses);
+    this.#host.setBuilds(
+      new Map([...addresses].map(([node, { applyVersion }]) => [node, applyVersion])),
+    );
     this.#transport?.setPeers(peerAddresses(addresses, this.#identity.node));
   }
 

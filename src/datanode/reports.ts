@@ -4,6 +4,7 @@ import { KVORUM_VERSION } from '../common/version.ts';
 import { type LeaderRecord, type NodeRecord, SCHEMA_VERSION } from '../meta/schema.ts';
 import type { DatanodeConfig } from './config.ts';
 import type { Identity } from './coordinator/identity.ts';
+import { APPLY_VERSION } from './partition/entries/envelope.ts';
 import type { LeaderNews } from './partition/host/host-options.ts';
 
 /** The ports that a datanode has bound. */
@@ -39,6 +40,7 @@ export function nodeRecord(
     tags,
     ...(capacity !== undefined && { capacity }),
     build: KVORUM_VERSION,
+    applyVersion: APPLY_VERSION,
   };
 }
 

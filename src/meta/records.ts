@@ -117,6 +117,7 @@ export const recordKinds = {
       tags: z.record(z.string(), z.string()),
       capacity: count.exactOptional(),
       build: text.exactOptional(),
+      applyVersion: count.exactOptional(),
     }),
     keyOf: (record) => keys.node(record.node),
     remedy: REGISTER,

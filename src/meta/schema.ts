@@ -54,6 +54,8 @@ export interface NodeRecord {
   readonly capacity?: number;
   /** Version of kvorum that runs there. */
   readonly build?: string;
+  /** Up to which apply version it carries out entries of a log; absent: told by an older build. */
+  readonly applyVersion?: number;
 }
 
 export type ClientAddress = Pick<

@@ -14,7 +14,12 @@ import {
   longestOf,
   rdbTypeByte,
 } from '../../encoding/rdb/rdb-elements.ts';
-import { openRdbPayload, rdbVersions, sealRdbPayload } from '../../encoding/rdb/rdb-payload.ts';
+import {
+  openRdbPayload,
+  rdbVersionOf,
+  rdbVersions,
+  sealRdbPayload,
+} from '../../encoding/rdb/rdb-payload.ts';
 import { RdbBoundError, RdbError } from '../../encoding/rdb/rdb-reader.ts';
 import { storeRdbValue } from '../../encoding/rdb/rdb-store.ts';
 import {
@@ -33,6 +38,7 @@ import { parseInteger } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { limited } from '../../engine/engine.ts';
 import { bulk, error, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
 import {
   argument,
   deadlineOf,
@@ -219,6 +225,13 @@ function* decoded(body: Buffer): Slices<RdbValue | Reply> {
   }
 }
 
+/** Builds that know nothing of deadlines of fields refuse a payload that may have some. */
+function restoreAppliesFrom(line: readonly Buffer[]): number {
+  const payload = line[3];
+  const newer = payload !== undefined && rdbVersionOf(payload) === rdbVersions.withFieldDeadlines;
+  return newer ? applyVersions.fieldDeadlines : applyVersions.plain;
+}
+
 const column = { categories: ['keyspace'], group: 'generic', keys: FIRST_KEY, since: '2.6.0' };
 
 export const dumpCommands: readonly Command[] = [
@@ -228,6 +241,7 @@ export const dumpCommands: readonly Command[] = [
     arity: 2,
     flags: ['readonly'],
     summary: 'Returns the value of a key as Redis serializes it.',
+    appliesFrom: () => applyVersions.fieldDeadlines,
     parse: (args) => argument(args, 1),
     run: runDump,
   }),
@@ -238,6 +252,7 @@ export const dumpCommands: readonly Command[] = [
     flags: ['write', 'denyoom'],
     categories: ['keyspace', 'dangerous'],
     summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
+    appliesFrom: restoreAppliesFrom,
     parse: parseRestore,
     run: runRestore,
   }),

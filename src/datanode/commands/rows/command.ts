@@ -65,6 +65,8 @@ export interface RunContext extends KeyShare {
    * write what all builds know that apply its entry.
    */
   readonly rdbVersion?: number;
+  /** Of the entry, in a write; by default the newest. */
+  readonly applyVersion?: number;
   /** Uniform in [0, 1); drawn from the entry's seed in a write. */
   random(): number;
 }
@@ -94,6 +96,13 @@ interface CommandBase {
   readonly keysOf?: (args: readonly Buffer[]) => readonly Buffer[];
   /** It answers values of keys that the request does not name: only who may read all keys runs it. */
   readonly readsAnyKey?: boolean;
+  /**
+   * The apply version (`partition/entries/envelope.ts`) of an entry that holds this line: absent for what
+   * builds of any version carry out alike. It is proposed only where all members know that version.
+   */
+  readonly appliesFrom?: (line: readonly Buffer[]) => number;
+  /** In entries of an older version such a line is refused, as the builds that wrote them do. */
+  readonly refusedBefore?: boolean;
   /** The command within, of one that only carries another; undefined when there is no such one. */
   readonly carries?: (args: readonly Buffer[]) => Carried | undefined;
 }
@@ -213,6 +222,16 @@ function prepare<Parsed, Run>(
 /** What is carried out: the command itself, or the one that it carries. */
 export function carriedOut(command: Command, line: readonly Buffer[]): Carried {
   return command.carries?.(line) ?? { command, line };
+}
+
+/**
+ * Whether builds to which the entry of a write is due refuse what it asks for, and know nothing of: then
+ * it is refused here as well.
+ */
+export function isRefusedBefore(row: Command, line: readonly Buffer[], version?: number): boolean {
+  const { command, line: inner } = carriedOut(row, line);
+  if (version === undefined || !command.refusedBefore) return false;
+  return (command.appliesFrom?.(inner) ?? 0) > version;
 }
 
 /** The keys of a request; empty for keyless commands. `args[0]` is the command's name. */

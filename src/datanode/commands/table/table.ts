@@ -175,6 +175,8 @@ function alike(row: Command, subcommands: readonly Command[] | undefined): Comma
     keysOf: columns.keysOf,
     readsAnyKey: columns.readsAnyKey,
     carries: columns.carries,
+    appliesFrom: columns.appliesFrom,
+    refusedBefore: columns.refusedBefore,
     run: columns.run,
     prepare: columns.prepare,
     singlePoint: columns.singlePoint,

@@ -10,9 +10,11 @@ import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, error, NULL_ARRAY, OK, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../../resp/reply-pile.ts';
+import { SYNTAX_ERROR } from '../rows/args.ts';
 import {
   ArgumentError,
   type Command,
+  isRefusedBefore,
   NO_KEYS,
   node,
   type RunContext,
@@ -79,6 +81,7 @@ function* runLine(
   if (command === undefined || command.kind === 'node') {
     return error(`ERR '${line[0]?.toString()}' cannot be part of a transaction here`);
   }
+  if (isRefusedBefore(command, line, context.applyVersion)) return error(SYNTAX_ERROR);
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   try {

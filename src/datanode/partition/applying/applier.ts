@@ -10,6 +10,7 @@ import type { LogIndex, Term } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import { LoneTimer } from '../../../common/lone-timer.ts';
 import { seededRandom } from '../../../common/random.ts';
+import { applyVersions } from '../../commands/rows/apply-versions.ts';
 import { findEmptying } from '../../encoding/keyspace/emptying.ts';
 import { type RankPool, RankTrees } from '../../encoding/ranks/rank-trees.ts';
 import { rdbVersions } from '../../encoding/rdb/rdb-payload.ts';
@@ -360,12 +361,14 @@ export class Applier {
   #contextOf({ seed, body }: Envelope, { timeMs }: ReplicaState): ApplyContext {
     const random = seededRandom(seed);
     const { firstSlot, lastSlot, murmur3 } = this.#share;
-    const knowsDeadlines = body.family === 'redis' && body.fieldDeadlines === true;
+    const applyVersion = (body.family === 'redis' && body.applyVersion) || applyVersions.plain;
+    const knowsDeadlines = applyVersion >= applyVersions.fieldDeadlines;
     const { withFieldDeadlines, withoutFieldDeadlines } = rdbVersions;
     const rdbVersion = knowsDeadlines ? withFieldDeadlines : withoutFieldDeadlines;
+    const versions = { rdbVersion, applyVersion };
     const pace = this.#pace;
     const uniform = () => random.float();
-    return { nowMs: timeMs, random: uniform, rdbVersion, firstSlot, lastSlot, murmur3, pace };
+    return { nowMs: timeMs, random: uniform, ...versions, firstSlot, lastSlot, murmur3, pace };
   }
 
   #applyEnvelope(

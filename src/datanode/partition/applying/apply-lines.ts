@@ -3,7 +3,13 @@
  * asks for a range: then the rest waits for it (decision 7a).
  */
 import { limits } from '../../../common/limits.ts';
-import type { RunContext, RunResult, WriteRun } from '../../commands/rows/command.ts';
+import { SYNTAX_ERROR } from '../../commands/rows/args.ts';
+import {
+  isRefusedBefore,
+  type RunContext,
+  type RunResult,
+  type WriteRun,
+} from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { tooNew, unknownOf } from '../../commands/transactions/unknown.ts';
 import { expireKeys } from '../../encoding/expiry/expiry.ts';
@@ -154,6 +160,7 @@ export function applyLine(
   if (command?.kind !== 'write') {
     return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
   }
+  if (isRefusedBefore(command, line, context.applyVersion)) return error(SYNTAX_ERROR);
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   if (line.length <= limits.argumentsAtOnceMax) return runPrepared(prepared.run, txn, context);

@@ -9,7 +9,8 @@
  *                  which an entry has only if there are any: u32 batches that take effect once,
  *                  each: u32 first command, u32 commands, u32 length, session id, u64 sequence,
  *                  u64 lowest sequence without an answer; apply version 4, which an entry has only
- *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields
+ *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields;
+ *                  apply version 5 likewise: commands and options newer than Redis 7.4
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
@@ -23,7 +24,7 @@ import {
 import { hasRoom, surround } from '../../../common/bytes-with-room.ts';
 import { KvorumError } from '../../../common/errors.ts';
 import { listFor } from '../../../common/list-for.ts';
-import { knowsFieldDeadlines } from '../../commands/keys/dump-lines.ts';
+import { newestIn } from '../../commands/table/applies-from.ts';
 import type { OnceMark } from '../../encoding/sessions/sessions.ts';
 import type { Pacing } from '../../encoding/steps/slices.ts';
 import type { CommandLine } from './batch.ts';
@@ -31,12 +32,13 @@ import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.t
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-const APPLY_VERSION = 4;
+export const APPLY_VERSION = 5;
+/** What nodes are taken to execute that do not say it: the last build that did not had this one. */
+export const UNTOLD_APPLY_VERSION = 4;
 /** That of entries without what came later: older builds apply them as well. */
 const PLAIN_VERSION = 1;
 const WAITING_VERSION = 2;
 const ONCE_VERSION = 3;
-const FIELD_DEADLINES_VERSION = 4;
 
 const FAMILY = { redis: 1, topic: 2, schema: 3, internal: 4 } as const;
 const INTERNAL = { time: 1, expire: 2 } as const;
@@ -69,8 +71,8 @@ export type EnvelopeBody =
       readonly lines: readonly CommandLine[];
       readonly waiting?: WaitingPart;
       readonly once?: readonly OnceLines[];
-      /** Told by decoding: DUMP and RESTORE know of deadlines of hash fields. */
-      readonly fieldDeadlines?: true;
+      /** Told by decoding, where commands ask for one: all builds that apply it know as much. */
+      readonly applyVersion?: number;
     }
   | { readonly family: 'internal'; readonly operation: 'time' }
   | {
@@ -141,9 +143,10 @@ function encode(
 /** The lowest of which all that is in it can be told. */
 function applyVersionOf(body: EnvelopeBody): number {
   if (body.family !== 'redis') return PLAIN_VERSION;
-  if (body.lines.some(knowsFieldDeadlines)) return FIELD_DEADLINES_VERSION;
-  if (body.once !== undefined) return ONCE_VERSION;
-  return body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
+  let version = body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
+  if (body.once !== undefined) version = ONCE_VERSION;
+  for (const line of body.lines) version = Math.max(version, newestIn(line).version);
+  return version;
 }
 
 const NEITHER = { waiting: undefined, once: undefined };
@@ -268,7 +271,7 @@ function decodeRedisBody(
     lines,
     ...(!isNobody(waiting) && { waiting }),
     ...(once.length > 0 && { once }),
-    ...(applyVersion >= FIELD_DEADLINES_VERSION && { fieldDeadlines: true }),
+    ...(applyVersion > ONCE_VERSION && { applyVersion }),
   };
 }
 

@@ -5,35 +5,20 @@
 import { resolveCommand } from '../../commands/table/table.ts';
 import { unknownIn } from '../../commands/transactions/unknown.ts';
 import { error, type Reply } from '../../resp/reply.ts';
-import {
-  type CommandBatch,
-  type CommandLine,
-  changedBatch,
-  type LineResult,
-  type LocalPartition,
-} from './batch.ts';
+import type { CommandBatch, CommandLine, LineResult, LocalPartition } from './batch.ts';
+import { executeRefusing } from './refused-lines.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
-
-/** Stands in the log for a command that is refused: no build carries it out, all answer an error. */
-const STAND_IN: CommandLine = [Buffer.from('PING')];
 
 /**
  * Runs a peer's batch. Commands of a write that are not known are answered by an error, the others are
  * carried out: they may be other clients’, and share a session’s sequence with them.
  */
-export async function executeOfPeer(
+export function executeOfPeer(
   local: Pick<LocalPartition, 'execute'>,
   batch: CommandBatch,
 ): Promise<readonly LineResult[]> {
   if (batch.kind === 'read') return local.execute(batch);
-  const refusals = batch.lines.map(refusalOfUnknown);
-  if (refusals.every((refusal) => refusal === undefined)) return local.execute(batch);
-  const lines = batch.lines.map((line, at) => (refusals[at] === undefined ? line : STAND_IN));
-  const results = await local.execute(changedBatch(batch, { lines }));
-  return results.map((result, at) => {
-    const reply = refusals[at];
-    return result.ok && reply !== undefined ? { ...result, reply } : result;
-  });
+  return executeRefusing(batch, refusalOfUnknown, (known) => local.execute(known));
 }
 
 /** A client of a peer that would wait by a command which is not known here; undefined: it is known. */

@@ -17,6 +17,7 @@ import { Orphans } from '../leading/orphans.ts';
 import { Stand } from '../leading/stand.ts';
 import { GoneMembers } from '../members/gone-members.ts';
 import { MemberNodes } from '../members/member-nodes.ts';
+import type { ToldVersions } from '../members/node-builds.ts';
 import { ReturnHold } from '../members/return-hold.ts';
 import type { Cohorts } from '../proposing/cohort.ts';
 import { knownWorld, withHotRanges } from '../remembering/hot-engines.ts';
@@ -45,7 +46,7 @@ export class PartitionHost {
   readonly hold: ReturnHold;
   readonly #options: HostOptions;
   readonly #set: ReplicaSet;
-  readonly #members = new MemberNodes();
+  readonly #members: MemberNodes;
   readonly #stand: Stand;
   readonly #orphans: Orphans;
   readonly #upkeep: Upkeep;
@@ -64,6 +65,7 @@ export class PartitionHost {
     this.#timers = new TimerSet(clock);
     const { after } = this.#timers;
     this.#options = { ...options, engines: this.#engines(options) };
+    this.#members = new MemberNodes(options.node);
     this.#worlds = this.#createWorlds();
     this.#set = this.#createSet();
     this.turns = new Turns(clock);
@@ -103,6 +105,11 @@ export class PartitionHost {
     this.#ticks.changed();
     for (const group of changed) this.#set.get(group)?.wake();
     return this.#set.apply(table);
+  }
+
+  /** What all nodes that are known said of their builds. */
+  setBuilds(told: ToldVersions): void {
+    this.#members.builds.set(told);
   }
 
   /** When writes leave this node. */

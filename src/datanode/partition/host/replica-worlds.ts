@@ -97,6 +97,8 @@ export class ReplicaWorlds {
       keyEvents: new KeyEventGate(this.#options.keyEvents, namespace, replica),
       onFault: (error) => onFault(record, id, error),
       wanted: () => wantedOf(members.record(group) ?? record),
+      hasOlderNodes: () => members.builds.someAreOlder,
+      olderNode: (version, ids) => members.olderNode(group, version, ids),
       underLease: () => underLease(namespace) && notes.mayPromise(id),
       beginChange: () => this.#changing.take(group),
       endChange: () => this.#changing.give(group),

@@ -4,6 +4,7 @@
  */
 import type { GroupId, NodeId, ReplicaId } from '../../../common/ids.ts';
 import type { PartitionRecord } from '../../../meta/schema.ts';
+import { NodeBuilds } from './node-builds.ts';
 
 /** Of one group: members, and those that were. */
 const HEARD_MAX = 64;
@@ -12,7 +13,13 @@ export class MemberNodes {
   #records = new Map<GroupId, PartitionRecord>();
   #nodes: readonly NodeId[] = [];
   #former: ReadonlySet<GroupId> = new Set();
+  /** What the nodes run. */
+  readonly builds: NodeBuilds;
   readonly #heard = new Map<GroupId, Map<ReplicaId, NodeId>>();
+
+  constructor(own: NodeId) {
+    this.builds = new NodeBuilds(own);
+  }
 
   /** Returns the groups whose members, or where they live, are not what they were. */
   setRecords(records: readonly PartitionRecord[]): GroupId[] {
@@ -63,6 +70,13 @@ export class MemberNodes {
       record?.replicas.find((member) => member.replica === replica) ??
       record?.birth.find((member) => member.replica === replica);
     return named?.node ?? this.#heard.get(group)?.get(replica);
+  }
+
+  /** A node of the group's that does not apply entries of `version`: of `ids`, or a wanted replica's. */
+  olderNode(group: GroupId, version: number, ids: readonly ReplicaId[]): NodeId | undefined {
+    const wanted = this.#records.get(group)?.replicas ?? [];
+    const nodes = [...ids.map((id) => this.nodeOf(group, id)), ...wanted.map(({ node }) => node)];
+    return nodes.find((node) => node !== undefined && !this.builds.applies(node, version));
   }
 
   /** The replicas of a group that live on `node`, as far as is known. */

@@ -1,7 +1,7 @@
 /** What a replica needs of its node, and the settings it gives the raft core. */
 
 import type { Clock } from '../../../common/clock.ts';
-import type { ReplicaId, Term } from '../../../common/ids.ts';
+import type { NodeId, ReplicaId, Term } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { Logger } from '../../../common/log.ts';
 import type { Random } from '../../../common/random.ts';
@@ -53,8 +53,16 @@ export interface RoleNews {
   readonly catchingUp: readonly CatchingUp[];
 }
 
+/** What the nodes of a group's members apply, as far as this node knows. */
+export interface MemberBuilds {
+  /** Some node, of whatever group, runs an older build. */
+  hasOlderNodes(): boolean;
+  /** One that has, or is to have, a replica of the group and does not apply entries of the version. */
+  olderNode(version: number, members: readonly ReplicaId[]): NodeId | undefined;
+}
+
 /** What a replica needs of its node. */
-export interface ReplicaWorld {
+export interface ReplicaWorld extends MemberBuilds {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -22,25 +22,30 @@ import type {
   LineResult,
 } from '../entries/batch.ts';
 import { type DueKey, encodeEnvelope, type OnceLines } from '../entries/envelope.ts';
+import { executeRefusing } from '../entries/refused-lines.ts';
 import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
+import { refusalOfNewer } from '../proposing/apply-gate.ts';
 import type { Companion } from '../proposing/cohort.ts';
 import { Proposals } from '../proposing/proposals.ts';
 import { storedBytes } from '../proposing/value-sizes.ts';
 import { FollowerReads } from '../reading/follower-reads.ts';
 import { type ReadGround, Reads } from '../reading/reads.ts';
+import type { ReplicaState } from '../storage/state.ts';
 import { reachOf, servedBefore } from '../waiting/reach.ts';
 import { type Draft, Waiters } from '../waiting/waiters.ts';
 import { Watches } from '../waiting/watches.ts';
+import type { MemberBuilds } from './replica-world.ts';
 
 /** Confirmations wait this long for an entry to join. */
 const CONFIRM_ALONE_MS = 1_000;
 const SETTLE_MS = 5;
 
-export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround {
+export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround, MemberBuilds {
   readonly clock: Clock;
   readonly random: Random;
   readonly raft: RaftNode;
   readonly cohort: Companion;
+  applied(): ReplicaState;
   /** The group is needed, should it be asleep. */
   wake(): void;
   /** What reads of a follower see; see Expiry. */
@@ -109,7 +114,7 @@ export class Requests {
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
-    if (batch.kind === 'write') return this.#watches.gather(batch);
+    if (batch.kind === 'write') return this.#gatherKnown(batch);
     const { maxStalenessMs } = batch;
     if (maxStalenessMs === undefined || this.#ground.raft.role === 'leader') {
       return this.#reads.gather(batch);
@@ -261,6 +266,17 @@ export class Requests {
   #mayPropose(): boolean {
     if (this.#ground.raft.role !== 'leader') return true;
     return this.#cohort.mayLeave();
+  }
+
+  /** What a member would not know is refused, as long as a node of an older build is known of. */
+  #gatherKnown(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const { hasOlderNodes, olderNode, applied } = this.#ground;
+    const gather = (known: CommandBatch) => this.#watches.gather(known);
+    if (!hasOlderNodes()) return gather(batch);
+    const { voters, votersOutgoing, learners } = applied().confState;
+    const older = (version: number) =>
+      olderNode(version, [...voters, ...votersOutgoing, ...learners]);
+    return executeRefusing(batch, (line) => refusalOfNewer(line, older), gather);
   }
 
   #gatherWrites(batch: CommandBatch): Promise<readonly LineResult[]> {

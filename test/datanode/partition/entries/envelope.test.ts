@@ -136,7 +136,7 @@ describe('log entries', () => {
     const versionOf = (...lines: Buffer[][]) => {
       const data = encodeEnvelope({ timeMs: 1, seed: 7, body: { family: 'redis', lines } });
       const { body } = decodeEnvelope(data);
-      const known = data.readUInt16BE(2) === 4 ? { fieldDeadlines: true } : {};
+      const known = data.readUInt16BE(2) === 4 ? { applyVersion: 4 } : {};
       expect(body).toEqual({ family: 'redis', lines, ...known });
       return data.readUInt16BE(2);
     };

@@ -48,6 +48,7 @@ function setup(role: 'leader' | 'follower' = 'leader') {
     random: seededRandom('sizes'),
     raft,
     cohort: { note: () => {}, mayLeave: () => true, stop: () => {} },
+    hasOlderNodes: () => false,
     wake: () => {},
     requestTurn: () => turns++,
     engine: () => engine,

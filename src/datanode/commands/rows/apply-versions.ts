@@ -1,0 +1,9 @@
+/** Apply versions of entries (`partition/entries/envelope.ts`) that commands in them ask for. */
+export const applyVersions = {
+  /** Builds of any version carry it out. */
+  plain: 1,
+  /** DUMP and RESTORE know the deadlines of hash fields. */
+  fieldDeadlines: 4,
+  /** Commands and options newer than Redis 7.4: HSETEX and its relatives, SET IFEQ, DELEX, DIGEST. */
+  comparisons: 5,
+} as const;
