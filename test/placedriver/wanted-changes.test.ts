@@ -20,12 +20,13 @@ import { becomeMaster, hooked, register, type TestMaster } from './master.ts';
 /** More than one write says the order of. */
 const PARTITIONS = 33;
 
+let meta: MemoryMeta;
 let store: MetaStore;
 let groups: Groups;
 let master: TestMaster;
 
 beforeEach(async () => {
-  const meta = new MemoryMeta({ clock: systemClock });
+  meta = new MemoryMeta({ clock: systemClock });
   store = meta.connect();
   groups = new Groups(store);
   await register(store, 'n1', 'n2', 'n3', 'n4');
@@ -72,7 +73,35 @@ test('nothing more is written once it is master no more, though the store has no
   expect(await writeChanges(ending, 0, orders())).toBe(0);
 });
 
-test('no replica stays after all while the members of its group are changing', async () => {
+/** One replica of each of the first partitions goes, and another comes. */
+const moves = (count: number): WantedChange<StoredPartition>[] =>
+  master.term.picture
+    .partitions()
+    .slice(0, count)
+    .map((partition) => {
+      const [drops, ...stay] = partition.record.replicas;
+      const free = ['n1', 'n2', 'n3', 'n4'].find(
+        (node) => !partition.record.replicas.some((one) => one.node === node),
+      )!;
+      const to = { node: free, incarnation: `${free}-1` };
+      const move: WantedMove = { ...{ drops, from: drops, to }, kind: 'balance', why: 'test' };
+      return { partition, replicas: [...stay, to], move };
+    });
+
+test('no more than so much is written in one go, and the rest is planned anew', async () => {
+  expect(await writeChanges(master.term, 0, moves(PARTITIONS))).toBe(16);
+  expect(await changed()).toBe(16);
+});
+
+test('no ids are reserved once it is master no more', async () => {
+  const counters = (await store.get(keys.counters))?.value;
+  const lost = AbortSignal.abort();
+  const over = { ...master.term, leadership: { ...master.term.leadership, lost } };
+  expect(await writeChanges(over, 0, moves(1))).toBe(0);
+  expect((await store.get(keys.counters))?.value).toBe(counters);
+});
+
+test('no replica stays after all while the members of its group change, or without it', async () => {
   const { picture } = master.term;
   const [partition] = picture.partitions();
   const { record } = partition!;
@@ -84,15 +113,17 @@ test('no replica stays after all while the members of its group are changing', a
   };
   const change = { partition: partition!, replicas: [...stay, drops!], move };
   const leader = picture.leader(record)!;
-  const tell = async (joint: boolean) => {
-    const next: LeaderRecord = { ...leader, membership: { ...leader.membership, joint } };
+  const tell = async (told: Partial<LeaderRecord['membership']>) => {
+    const next: LeaderRecord = { ...leader, membership: { ...leader.membership, ...told } };
     await store.put(keys.leader('db1', record.partition), encodeRecord(next));
     await master.look();
   };
   const revision = picture.control()?.modRevision ?? 0;
-  await tell(true);
+  await tell({ joint: true });
   expect(await writeChanges(master.term, revision, [change])).toBe(0);
-  await tell(false);
+  await tell({ voters: stay.map(({ replica }) => replica) });
+  expect(await writeChanges(master.term, revision, [change])).toBe(0);
+  await tell({});
   expect(await writeChanges(master.term, revision, [change])).toBe(1);
 });
 
@@ -132,5 +163,35 @@ describe('with a node that is drained', () => {
       return changed();
     };
     await expect.poll(planned, { timeout: 30_000 }).toBeGreaterThan(0);
+  });
+
+  test('a next master plans as the one that it is', async () => {
+    const chore = createMoves();
+    const before = await becomeMaster(meta, systemClock, { planDelayMs: 0 });
+    await chore(before.term);
+    const next = await becomeMaster(meta, systemClock, { planDelayMs: 0 });
+    const planned = async () => {
+      await next.look();
+      await chore(next.term);
+      return changed();
+    };
+    await expect.poll(planned, { timeout: 30_000 }).toBeGreaterThan(0);
+  });
+
+  test('planning that takes long is done for a fifth of the time', async () => {
+    let nowMs = 0;
+    const endOfTurn = (run: () => void) => {
+      nowMs += 500;
+      systemClock.endOfTurn(run);
+    };
+    const clock = { ...systemClock, endOfTurn, monotonicMs: () => nowMs };
+    const slow: MasterTerm = { ...master.term, clock };
+    const chore = createMoves();
+    expect(await chore(slow)).toBe(0);
+    await chore(slow);
+    const tookMs = nowMs;
+    expect(tookMs).toBeGreaterThanOrEqual(1_000);
+    await master.look();
+    expect(await chore(slow)).toBeGreaterThanOrEqual(4 * 1_000);
   });
 });
