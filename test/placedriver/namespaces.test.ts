@@ -1,7 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
 import { MemoryMeta } from '../../src/meta/memory.ts';
-import { encodeRecord, keys, type NamespaceRecord } from '../../src/meta/schema.ts';
+import {
+  encodeRecord,
+  keys,
+  type NamespaceRecord,
+  type PartitionRecord,
+} from '../../src/meta/schema.ts';
 import type { MetaStore } from '../../src/meta/store.ts';
 import { createNamespace } from '../../src/placedriver/namespaces.ts';
 import type { NamespaceSpec } from '../../src/placedriver/operator/operator.ts';
@@ -41,4 +46,18 @@ test.each([
   await expect(createBeside(at)).rejects.toMatchObject({ code: 'CONFLICT' });
   expect((await store.get(key))?.value).toBe(encodeRecord(others));
   expect((await store.range(keys.partitionsOf('db1'))).items).toEqual([]);
+});
+
+test('what an earlier one of its name has left weighs on no node', async () => {
+  await register(store, 'n2');
+  const first = await becomeMaster(meta, systemClock);
+  await createNamespace(first.term, { ...spec, partitions: 1 });
+  const [item] = (await store.range(keys.partitionsOf('db1'))).items;
+  const holder = (value: string) => (JSON.parse(value) as PartitionRecord).replicas[0]?.node;
+  const node = holder(item!.value);
+  await store.delete(key);
+  const { term } = await becomeMaster(meta, systemClock);
+  await createNamespace(term, { ...spec, partitions: 1 });
+  const [again] = (await store.range(keys.partitionsOf('db1'))).items;
+  expect(holder(again!.value)).toBe(node);
 });

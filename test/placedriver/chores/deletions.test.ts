@@ -263,4 +263,47 @@ describe('while the chore looks', () => {
     await carryOutDeletions(term);
     expect(await driver.store.get(leader)).toBeUndefined();
   });
+
+  test('records of deleted groups that somebody changes meanwhile are not merged', async () => {
+    const deletion = (firstGroup: number, groups: number) => {
+      const record = { version: 1, namespace: 'old', firstGroup, groups, deletedMs: 1 };
+      return driver.store.put(keys.deletion(firstGroup), encodeRecord(record));
+    };
+    let changes = true;
+    const { term, look } = await master((store) => ({
+      transaction: async (compares, operations) => {
+        const merges = operations.some(({ key: at }) => at.startsWith(keys.deleted));
+        if (merges && changes) await deletion(1, 3);
+        return store.transaction(compares, operations);
+      },
+    }));
+    for (let at = 0; at <= limits.deletionsApartMax; at++) await deletion(1 + 2 * at, 2);
+    await look();
+    await carryOutDeletions(term);
+    const first = async () => {
+      const told = await driver.deletions();
+      return told.find(({ firstGroup }) => firstGroup === 1)?.groups;
+    };
+    expect(await first()).toBe(3);
+    changes = false;
+    await deletion(1, 2);
+    await look();
+    await carryOutDeletions(term);
+    expect(await first()).toBeGreaterThan(3);
+  });
+
+  test('nothing is merged any more once it is master no more', async () => {
+    const { term, look } = await master(() => ({}));
+    for (let at = 0; at <= limits.deletionsApartMax; at++) {
+      const record = { version: 1, namespace: 'old', firstGroup: 1 + at, groups: 1, deletedMs: 1 };
+      await driver.store.put(keys.deletion(1 + at), encodeRecord(record));
+    }
+    await look();
+    const before = (await driver.store.range(keys.deleted)).items.length;
+    const over = { ...term, leadership: { ...term.leadership, lost: AbortSignal.abort() } };
+    await carryOutDeletions(over);
+    expect((await driver.store.range(keys.deleted)).items).toHaveLength(before);
+    await carryOutDeletions(term);
+    expect((await driver.store.range(keys.deleted)).items.length).toBeLessThan(before);
+  });
 });
