@@ -17,7 +17,7 @@ type testCase struct {
 	run  func(t *T)
 }
 
-var suites = [][]testCase{zanCases}
+var suites = [][]testCase{zanCases, goRedisCases}
 
 func main() {
 	failed := 0

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -348,42 +347,16 @@ func zanNamespaceAnew(t *T) {
 	}
 }
 
-// zanTrouble counts while leaders move and nodes are killed: each acknowledged increment is there,
-// and none that was not sent.
 func zanTrouble(t *T) {
 	client := zanClient(t, nil)
-	const counters, seconds = 24, 20
-	acknowledged, unknown := make([]int, counters), make([]int, counters)
-	end := trouble(t, zanNamespace)
-	var writers sync.WaitGroup
-	began := time.Now()
-	for i := range counters {
-		writers.Add(1)
-		go func() {
-			defer writers.Done()
-			for time.Since(began) < seconds*time.Second {
-				key := zan.NewPKey(zanNamespace, "counters", fmt.Append(nil, i))
-				_, err := client.DoRedisForWrite("INCR", key.ShardingKey(), true, key.RawKey)
-				if err == nil {
-					acknowledged[i]++
-				} else {
-					unknown[i]++
-					fmt.Printf("%.3f counter %d: %v\n", time.Since(began).Seconds(), i, err)
-				}
-			}
-		}()
+	count := newCount("counters")
+	do := func(name, key string) (any, error) {
+		pk := zan.NewPKey(zanNamespace, "t", []byte(key))
+		return client.DoRedisForWrite(name, pk.ShardingKey(), true, pk.RawKey)
 	}
-	writers.Wait()
-	end()
-	for i := range counters {
-		key := zan.NewPKey(zanNamespace, "counters", fmt.Append(nil, i))
-		got, err := zanredis.Int(client.DoRedis("GET", key.ShardingKey(), true, key.RawKey))
-		t.must(err)
-		fmt.Printf("counter %d: %d acknowledged, %d unknown, %d there\n", i, acknowledged[i], unknown[i], got)
-		if got < acknowledged[i] {
-			t.fail("counter %d: %d acknowledged, %d there", i, acknowledged[i], got)
-		}
-	}
-	sort.Ints(unknown)
-	fmt.Printf("unknown outcomes: %v\n", unknown)
+	count.under(t, zanNamespace, func(key string) error {
+		_, err := do("INCR", key)
+		return err
+	})
+	count.judge(t, func(key string) (int, error) { return zanredis.Int(do("GET", key)) })
 }
