@@ -30,6 +30,8 @@ export const controlLimits = {
   metaKeyBytesMax: 4 * KIB,
   /** Keys and values of one transaction: below the 1.5 MiB that etcd takes unless told otherwise. */
   metaTxnBytesMax: 1.25 * MIB,
+  /** Keys and values that several reads of one transaction look at, in the embedded store. */
+  metaTxnReadBytesMax: 32 * MIB,
   metaReplicasMax: 64, // that one record names
   metaStoppedMax: 1_024, // replicas that stopped after a fault, as their node tells one by one
   namespaceNameMax: 255,

@@ -10,6 +10,10 @@ const refusals = {
   'too-many-operations': { status: 3, text: 'etcdserver: too many operations in txn request' },
   'duplicate-key': { status: 3, text: 'etcdserver: duplicate key given in txn request' },
   'too-large': { status: 3, text: 'etcdserver: request is too large' },
+  'reads-too-large': {
+    status: 8,
+    text: 'etcdserver: the reads of this transaction look at more than 32 MiB',
+  },
   'no-lease': { status: 5, text: 'etcdserver: requested lease not found' },
   'lease-exists': { status: 9, text: 'etcdserver: lease already exists' },
   'bad-lease': {

@@ -25,6 +25,7 @@ import type {
 } from './messages.ts';
 import { StateError } from './state-error.ts';
 import { checkKey, checkPutKeys, checkTxn } from './txn-check.ts';
+import { checkTxnReads } from './txn-reads.ts';
 
 export interface LeaseState {
   readonly id: number;
@@ -124,6 +125,8 @@ export class StoreState {
       if (put) this.#checkPut(put);
       if (range) this.#checkRange(range);
     }
+    const reads = operations.flatMap(({ range }) => range ?? []);
+    checkTxnReads(reads, this.#keys, this.history.length);
     const responses = this.#write((revision) =>
       operations.map((operation) => this.#operate(operation, revision)),
     );

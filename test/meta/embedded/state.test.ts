@@ -142,3 +142,23 @@ test.each(compareRows)('a compare of $of', ({ request, succeeds }) => {
   for (const name of ['/cmp/a', '/cmp/b']) state.put(putOf(name, 'x'));
   expect(state.transaction(request).succeeded).toBe(succeeds);
 });
+
+test('the reads of one transaction look at 32 MiB at most', () => {
+  const state = new StoreState(emptyImage(1));
+  const value = Buffer.alloc(1 << 20);
+  for (let i = 0; i < 40; i++) {
+    state.put(putRequestCodec.decode(putRequestCodec.encode({ key: Buffer.from(`/a/${i}`), value })));
+  }
+  const all = { key: Buffer.from('/a/'), rangeEnd: Buffer.from('/a0') };
+  const put = { key: Buffer.from('/b'), value: Buffer.from('x') };
+  const run = (...success: object[]) =>
+    state.transaction(txnRequestCodec.decode(txnRequestCodec.encode({ success } as never)));
+  const { revision } = state;
+  const many = Array.from({ length: 120 }, () => ({ range: all }));
+  expect(() => run({ put }, ...many)).toThrow('look at more than 32 MiB');
+  expect(state.revision).toBe(revision);
+  const counts = Array.from({ length: 128 }, () => ({ range: { ...all, countOnly: true } }));
+  expect(run(...counts).responses).toHaveLength(128);
+  expect(run({ put }, { range: all }).responses[1]?.range?.kvs).toHaveLength(40);
+  expect(run({ range: { key: put.key } }, { range: { key: put.key } }).succeeded).toBe(true);
+});
