@@ -25,6 +25,11 @@ export class History {
     return this.#from;
   }
 
+  /** Revision of the newest event; 0 when there is none. */
+  get newest(): number {
+    return this.#events.at(-1)?.revision ?? 0;
+  }
+
   get length(): number {
     return this.#events.length - this.#head;
   }
@@ -36,7 +41,7 @@ export class History {
 
   /** Drops whole revisions, oldest first, until the bounds hold; never the newest revision. */
   trim(): void {
-    const newest = this.#events.at(-1)?.revision ?? 0;
+    const { newest } = this;
     while (this.length > limits.metaHistoryEventsMax || this.#bytes > limits.metaHistoryBytesMax) {
       const oldest = this.#events[this.#head];
       if (oldest === undefined || oldest.revision === newest) return;

@@ -12,6 +12,7 @@ import type {
   CompareMessage,
   DeleteRequest,
   DeleteResponse,
+  Header,
   KeyValue,
   LeaseGrantRequest,
   PutRequest,
@@ -181,10 +182,14 @@ export class StoreState {
   }
 
   #operate(operation: RequestOp, revision: number): ResponseOp {
-    if (operation.put) return { put: this.#put(operation.put, revision) };
-    if (operation.delete) return { delete: this.#delete(operation.delete, revision) };
-    if (operation.range) return { range: this.#range(operation.range) };
-    throw new StateError('bad-operation');
+    const { put, delete: removal, range } = operation;
+    if (put) return { put: { ...this.#put(put, revision), header: atRevision(revision) } };
+    if (!removal && !range) throw new StateError('bad-operation');
+    const answer = removal ? this.#delete(removal, revision) : this.#range(range!);
+    // a read sees what the same transaction has changed before it
+    const reached = this.history.newest === revision ? revision : revision - 1;
+    const told = { ...answer, header: atRevision(reached) };
+    return 'deleted' in told ? { delete: told } : { range: told };
   }
 
   #checkPut(request: PutRequest): void {
@@ -273,6 +278,11 @@ export class StoreState {
     // a value that is missing is told from an empty one by nothing on the wire
     return compare.target !== 3 && test(compare, absent);
   }
+}
+
+/** Of an answer within a transaction's, which says the revision alone: clients read of the past by it. */
+function atRevision(revision: number): Header {
+  return { clusterId: 0, memberId: 0, revision, raftTerm: 0 };
 }
 
 const absent: KeyValue = {

@@ -147,7 +147,9 @@ test('the reads of one transaction look at 32 MiB at most', () => {
   const state = new StoreState(emptyImage(1));
   const value = Buffer.alloc(1 << 20);
   for (let i = 0; i < 40; i++) {
-    state.put(putRequestCodec.decode(putRequestCodec.encode({ key: Buffer.from(`/a/${i}`), value })));
+    state.put(
+      putRequestCodec.decode(putRequestCodec.encode({ key: Buffer.from(`/a/${i}`), value })),
+    );
   }
   const all = { key: Buffer.from('/a/'), rangeEnd: Buffer.from('/a0') };
   const put = { key: Buffer.from('/b'), value: Buffer.from('x') };
@@ -161,4 +163,20 @@ test('the reads of one transaction look at 32 MiB at most', () => {
   expect(run(...counts).responses).toHaveLength(128);
   expect(run({ put }, { range: all }).responses[1]?.range?.kvs).toHaveLength(40);
   expect(run({ range: { key: put.key } }, { range: { key: put.key } }).succeeded).toBe(true);
+});
+
+test('each answer within a transaction says its revision', () => {
+  const state = new StoreState(emptyImage(1));
+  const [a, b] = [Buffer.from('a'), Buffer.from('b')];
+  const run = (...success: object[]) =>
+    state
+      .transaction(txnRequestCodec.decode(txnRequestCodec.encode({ success } as never)))
+      .responses.map(
+        ({ put, range, delete: removal }) => (put ?? range ?? removal)?.header?.revision,
+      );
+  expect(run({ range: { key: a } }, { delete: { key: a } })).toEqual([1, 1]);
+  const changes = [{ put: { key: a, value: b } }, { range: { key: a } }, { delete: { key: b } }];
+  expect(run({ range: { key: a } }, ...changes)).toEqual([1, 2, 2, 2]);
+  expect(run({ range: { key: a } })).toEqual([2]);
+  expect(run({ delete: { key: a } })).toEqual([3]);
 });
