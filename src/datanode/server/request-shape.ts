@@ -10,6 +10,10 @@ import { error, type Reply } from '../resp/reply.ts';
 
 const SHOWN_CHARACTERS_MAX = 128;
 
+const SCRIPTING = new Set(
+  'eval eval_ro evalsha evalsha_ro fcall fcall_ro function script'.split(' '),
+);
+
 /** Undefined: nothing is. `command`: that of `args`; `valueBytesMax`: as the node's settings say. */
 export function badShape(
   command: Command,
@@ -51,15 +55,24 @@ function tooLong(command: Command, args: CommandLine, valueBytesMax: number): Re
   return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
 }
 
-/** Redis's text, with as many arguments as fit 128 characters. */
+/**
+ * Redis's text, with as many arguments as fit 128 characters. Scripts have one of their own: Redisson takes
+ * an unknown EVALSHA for an EVALSHA_RO that is too new, and sends it again and again, for ever.
+ */
 export function unknownCommand(args: CommandLine): Reply {
+  const name = shown(args[0]!);
+  if (SCRIPTING.has(name.toLowerCase())) {
+    return error(
+      `ERR scripts and functions are not offered by this server, so there is no '${name}'`,
+    );
+  }
   let rest = '';
   for (const argument of args.slice(1)) {
     if (rest.length >= SHOWN_CHARACTERS_MAX) break;
     const room = SHOWN_CHARACTERS_MAX - rest.length;
     rest += `'${shownText(argument.subarray(0, room)).slice(0, room)}' `;
   }
-  return error(`ERR unknown command '${shown(args[0]!)}', with args beginning with: ${rest}`);
+  return error(`ERR unknown command '${name}', with args beginning with: ${rest}`);
 }
 
 function shown(argument: Buffer): string {

@@ -141,6 +141,22 @@ describe('bad requests', () => {
     expect(await client.ask(command, answer)).toBe(answer);
   });
 
+  // Redisson sends a script again, for ever, while it is answered as an unknown command
+  test.each([
+    'EVAL',
+    'EVALSHA',
+    'EVALSHA_RO',
+    'eval_ro',
+    'FCALL',
+    'FCALL_RO',
+    'SCRIPT',
+    'FUNCTION',
+  ])('%s is no unknown command, but what is not offered', async (name) => {
+    const told = 'scripts and functions are not offered by this server, so there is no';
+    const answer = `-ERR ${told} '${name}'\r\n`;
+    expect(await client.ask(`${name} x 0`, '\r\n')).toBe(answer);
+  });
+
   test('a protocol error is answered after the replies before it, and closes', async () => {
     client.socket.write(`${wire('SET a 1')}*1\r\n:5\r\n${wire('SET a 2')}`);
     await client.until(() => client.closed);
