@@ -167,7 +167,8 @@ export class GroupStates {
       if (!whole.includes(from.replica)) return others >= quorum(voters.length);
       const rest = voters.length - 1;
       if (rest === 0) return adds;
-      return whole.length >= quorum(voters.length) && others >= quorum(rest);
+      // then they are a quorum of all as well, with it
+      return others >= quorum(rest);
     };
     return enough() ? undefined : 'too few of its other replicas are on living nodes';
   }

@@ -55,7 +55,7 @@ export function withdraw<P extends KnownPartition>(
   if (returns !== undefined) return { ...common, from: drops, to: undefined, returns };
   // where it could go takes a plan of its whole table: asked last
   if (states.whyNot(record, { from: drops, adds: true }) !== undefined) return undefined;
-  const to = tables.elsewhere(namespace, record, drops.node, [drops.node]);
+  const to = tables.elsewhere(namespace, record, drops.node);
   const node = to === undefined ? undefined : states.nodes.get(to);
   if (node === undefined) return undefined;
   const place = { node: node.node, incarnation: node.incarnation };
