@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/common/errors.ts';
+import { limits } from '../../../src/common/limits.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
 import type { NamespaceSpec } from '../../../src/placedriver/operator/operator.ts';
 import { eventually, pause } from '../../cluster/cluster.ts';
@@ -211,5 +212,19 @@ describe('deleting', () => {
       [first!.group + 3, 1],
       [900, 1],
     ]);
+  });
+
+  test('also where their runs are more than one transaction takes', async () => {
+    const { operator, store } = driver;
+    const partitions = limits.metaTxnOperationsMax + 2;
+    await operator.createNamespace({ ...spec, partitions, replicas: 1 });
+    for (const record of await driver.partitions('db1')) {
+      const apart = { ...record, group: 1_000 + 2 * record.partition };
+      await store.put(keys.partition('db1', record.partition), encodeRecord(apart));
+    }
+    await operator.deleteNamespace('db1');
+    await gone('db1');
+    const told = await driver.deletions();
+    expect(told.reduce((sum, { groups }) => sum + groups, 0)).toBe(partitions);
   });
 });
