@@ -1,11 +1,12 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import { seededRandom } from '../../../src/common/random.ts';
-import { Access } from '../../../src/datanode/acl/access.ts';
+import { Access, type UserStore } from '../../../src/datanode/acl/access.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { FakeNode } from '../commands/fake-node.ts';
 import { ask } from '../commands/node-text.ts';
+import { ManualClock } from '../raftlog/manual-clock.ts';
 import { MemoryUsers } from './users.ts';
 
 const args = (line: string) => line.split(' ').map((word) => Buffer.from(word));
@@ -166,6 +167,75 @@ test('connections of a deleted user are closed, others are not', async () => {
   expect(await ask(node, 'ACL DELUSER default')).toBe(
     "-ERR The 'default' user cannot be removed\r\n",
   );
+});
+
+test('who deletes its own user has its reply before its connection is closed', async () => {
+  const node = new FakeNode();
+  await ask(node, 'ACL SETUSER bob on nopass ~* +@all');
+  node.session.user = 'bob';
+  node.others[0]!.user = 'bob';
+  expect(await ask(node, 'ACL DELUSER bob')).toBe(':1\r\n');
+  expect([node.session.ended, node.others[0]!.ended]).toEqual(['after-reply', 'killed']);
+  // what others do to its user later leaves it no reply to wait for
+  node.session.ended = 'no';
+  node.session.user = 'carol';
+  node.acl.setUsers([]);
+  expect(node.session.ended).toBe('killed');
+});
+
+test.each([
+  ['channel', 'b'],
+  ['shard', 'b'],
+  ['pattern', 'a*'],
+] as const)('who hears on a %s what its user may not any more is closed', (kind, other) => {
+  const node = new FakeNode();
+  const [one] = node.others;
+  const may = (channels: string) =>
+    node.acl.setUsers([{ user: 'bob', rules: `on nopass resetchannels ${channels} +@all` }]);
+  may(`&a &${other}`);
+  one!.user = 'bob';
+  for (const name of ['a', other]) node.pubsub.subscribe(one!.subscriber, kind, Buffer.from(name));
+  may(`&${other} &a`);
+  expect(one!.ended).toBe('no');
+  may('&a');
+  expect(one!.ended).toBe('killed');
+});
+
+describe('a change of users', () => {
+  /** A store whose watch tells this node of a change after so long, or never. */
+  async function changed(toldMs: number | undefined) {
+    const clock = new ManualClock();
+    const store: UserStore = {
+      edit: async (user, change) => {
+        const edit = change(undefined);
+        const rules = 'rules' in edit ? edit.rules : undefined;
+        if (toldMs !== undefined && rules !== undefined) {
+          clock.setTimer(toldMs, () => acl.setUsers([{ user, rules }]));
+        }
+        return edit;
+      },
+    };
+    const acl = new Access({
+      ...{ clock, store, random: seededRandom('users') },
+      ...{ sessions: () => [], logEntriesMax: () => 128 },
+    });
+    acl.setUsers([]);
+    const problem = await clock.until(acl.setUser('bob', ['on'], new FakeNode().session));
+    return { problem, isKnown: acl.hasUser('bob'), tookMs: clock.monotonicMs() };
+  }
+
+  test('is answered once this node goes by it', async () => {
+    const { problem, isKnown, tookMs } = await changed(500);
+    expect([problem, isKnown]).toEqual([undefined, true]);
+    expect(tookMs).toBeLessThan(600);
+  });
+
+  test('is answered after a while also when this node does not hear of it', async () => {
+    const { problem, isKnown, tookMs } = await changed(undefined);
+    expect([problem, isKnown]).toEqual([undefined, false]);
+    expect(tookMs).toBeGreaterThanOrEqual(2_000);
+    expect(tookMs).toBeLessThan(2_100);
+  });
 });
 
 test('users are shown, and tried without being them', async () => {
