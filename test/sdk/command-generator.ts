@@ -40,7 +40,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   [
     'number',
     'append decr decrby incr incrby strlen setnx msetnx setrange getbit setbit bitcount bitpos ' +
-      'bitop lpush rpush lpushx rpushx llen lrem linsert hset hsetnx hdel hexists hstrlen hlen ' +
+      'bitop lpush rpush lpushx rpushx llen lrem linsert hset hsetex hsetnx hdel hexists hstrlen hlen ' +
       'hincrby sadd srem sismember scard smove sinterstore sunionstore sdiffstore sintercard zrem ' +
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +
       'zunionstore zinterstore zdiffstore zintercard geoadd geosearchstore pfadd pfcount del ' +
@@ -64,7 +64,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
     'lrange hkeys hvals smembers sinter sunion sdiff keys zrange zrevrange zrangebyscore ' +
       'zrevrangebyscore zrangebylex zrevrangebylex zpopmin zpopmax zunion zinter zdiff',
   ],
-  ['readonly (string | null)[]', 'mget hmget zmscore geohash sort_ro'],
+  ['readonly (string | null)[]', 'mget hmget hgetdel hgetex zmscore geohash sort_ro'],
   ['readonly (string | null)[] | number', 'sort'],
   [
     'readonly number[]',

@@ -111,4 +111,27 @@ export interface HashCommands {
     cursor: Numeric,
     ...more: Variadic<'MATCH' | 'COUNT' | 'NOVALUES'>
   ): Promise<readonly [cursor: string, found: readonly string[]]>;
+  /**
+   * Returns the values of hash fields after deleting them; the hash too when none remains.
+   * `HGETDEL key (FIELDS numfields field+)`
+   */
+  hgetdel(key: Key, ...fields: Variadic<'FIELDS'>): Promise<readonly (string | null)[]>;
+  /**
+   * Returns the values of hash fields after setting how long they are kept. `HGETEX key [EX
+   * seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST]
+   * (FIELDS numfields field+)`
+   */
+  hgetex(
+    key: Key,
+    ...more: Variadic<'EX' | 'PX' | 'EXAT' | 'PXAT' | 'PERSIST' | 'FIELDS'>
+  ): Promise<readonly (string | null)[]>;
+  /**
+   * Sets hash fields on condition, and how long they are kept. `HSETEX key [FNX | FXX] [EX
+   * seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | KEEPTTL]
+   * (FIELDS numfields (field value)+)`
+   */
+  hsetex(
+    key: Key,
+    ...more: Variadic<'FNX' | 'FXX' | 'EX' | 'PX' | 'EXAT' | 'PXAT' | 'KEEPTTL' | 'FIELDS'>
+  ): Promise<number>;
 }

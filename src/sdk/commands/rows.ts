@@ -73,6 +73,9 @@ hincrby w 1:r0,1
 hincrbyfloat w 1:r0,1
 hrandfield r 1:r0,1
 hscan r 1:r0,1
+hgetdel w 1:r0,1
+hgetex w 1:r0,1
+hsetex w 1:r0,1
 sadd w 1:r0,1
 srem w 1:r0,1
 sismember r 1:r0,1

@@ -27,10 +27,13 @@ beforeAll(async () => {
 });
 
 const strings = Array.from({ length: COUNT }, (_, at) => `string${at}`);
+const fields = Array.from({ length: COUNT }, (_, at) => `f${at}`);
 
 test.each([
   [['HGETALL', 'hash'], 'HSCAN'],
   [['HVALS', 'hash'], 'HSCAN'],
+  [['HGETDEL', 'hash', 'FIELDS', String(COUNT), ...fields], 'fewer fields'],
+  [['HGETEX', 'hash', 'EX', '0', 'FIELDS', String(COUNT), ...fields], 'fewer fields'],
   [['HRANDFIELD', 'hash', '-100', 'WITHVALUES'], 'a smaller count'],
   [['SMEMBERS', 'set'], 'SSCAN'],
   [['SUNION', 'set', 'none'], 'SSCAN'],

@@ -1,4 +1,5 @@
 /** Hashes, and the deadlines of their fields. */
+import { deadline } from './deadline.ts';
 import type { Arguments, Draw, Line } from './draw.ts';
 
 const h = (draw: Draw) => draw.key('h');
@@ -8,6 +9,11 @@ const condition = (draw: Draw) => draw.one([[], [], [draw.one(['NX', 'XX', 'GT',
 function fields(draw: Draw): Line {
   const names = draw.some(3, () => [draw.member()]);
   return ['FIELDS', String(names.length), ...names];
+}
+
+function valuesOfFields(draw: Draw): Line {
+  const set = draw.some(3, () => [draw.member(), draw.value()]);
+  return ['FIELDS', String(set.length / 2), ...set];
 }
 
 const ofHash: Arguments = (draw) => [h(draw)];
@@ -27,6 +33,18 @@ export const hashCommands: Readonly<Record<string, Arguments>> = {
   hexpireat: due((draw) => draw.atSeconds()),
   hpexpireat: due((draw) => draw.atMilliseconds()),
   hpersist: ofFields,
+  hgetdel: ofFields,
+  hgetex: (draw) => [
+    h(draw),
+    ...draw.one([[], ['PERSIST'], deadline(draw), deadline(draw)]),
+    ...fields(draw),
+  ],
+  hsetex: (draw) => [
+    h(draw),
+    ...draw.one([[], [], [draw.one(['FNX', 'FXX'])]]),
+    ...draw.one([[], ['KEEPTTL'], deadline(draw), deadline(draw)]),
+    ...valuesOfFields(draw),
+  ],
   hincrby: (draw) => [h(draw), draw.member(), draw.int(-50, 50)],
   hincrbyfloat: (draw) => [h(draw), draw.member(), draw.float()],
 };

@@ -1,4 +1,5 @@
 /** Strings, their bits, and the sketches kept in them. */
+import { deadline } from './deadline.ts';
 import type { Arguments, Draw, Line } from './draw.ts';
 
 const s = (draw: Draw) => draw.key('s');
@@ -8,19 +9,6 @@ const p = (draw: Draw) => draw.key('p');
 const pair = (draw: Draw) => [draw.key('s'), draw.value()];
 const ofString: Arguments = (draw) => [s(draw)];
 const ofNumber: Arguments = (draw) => [n(draw)];
-
-function deadline(draw: Draw): Line {
-  switch (draw.number(0, 3)) {
-    case 0:
-      return ['EX', draw.seconds()];
-    case 1:
-      return ['PX', draw.milliseconds()];
-    case 2:
-      return ['EXAT', draw.atSeconds()];
-    default:
-      return ['PXAT', draw.atMilliseconds()];
-  }
-}
 
 const field = (draw: Draw): Line => {
   const at = [draw.one(['u4', 'i8', 'u16', 'i5']), draw.one(['0', '3', '#1', '40'])];

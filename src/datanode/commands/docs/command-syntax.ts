@@ -87,6 +87,8 @@ hexpireat key unix-time-seconds ${WHEN} ${FIELDS}
 hexpiretime key ${FIELDS}
 hget key field
 hgetall key
+hgetdel key ${FIELDS}
+hgetex key expiration=[${EXPIRY} | PERSIST] ${FIELDS}
 hincrby key field increment
 hincrbyfloat key field increment:double
 hkeys key
@@ -101,6 +103,7 @@ hpttl key ${FIELDS}
 hrandfield key options=[count [WITHVALUES]]
 hscan key cursor [MATCH pattern] [COUNT count] [NOVALUES]
 hset key pair=(field value)+
+hsetex key condition=[FNX | FXX] expiration=[${EXPIRY} | KEEPTTL] (FIELDS numfields data=(field value)+)
 hsetnx key field value
 hstrlen key field
 httl key ${FIELDS}

@@ -47,13 +47,13 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   {
     specs: ['index 1 · range 0 1 0 · RW update'],
     of:
-      'expire expireat geoadd hexpire hexpireat hmset hpersist hpexpire hpexpireat hset ' +
+      'expire expireat geoadd hexpire hexpireat hmset hpersist hpexpire hpexpireat hset hsetex ' +
       'lset persist pexpire pexpireat setrange zadd',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access update'],
     of:
-      'decr decrby getex getset hincrby hincrbyfloat incr incrby incrbyfloat move ' +
+      'decr decrby getex getset hgetex hincrby hincrbyfloat incr incrby incrbyfloat move ' +
       'setbit setifeq zincrby',
   },
   {
@@ -70,7 +70,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access delete'],
-    of: 'delifeq getdel lpop rpop spop zpopmax zpopmin',
+    of: 'delifeq getdel hgetdel lpop rpop spop zpopmax zpopmin',
   },
   {
     specs: ['index 2 · range 0 1 0 · RO'],

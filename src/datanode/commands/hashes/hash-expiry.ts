@@ -31,11 +31,15 @@ interface Fields {
   readonly fields: readonly Buffer[];
 }
 
-interface Expire extends Fields {
+/** Until when a field is to be kept, as it was given. */
+export interface GivenTime {
   readonly command: string;
   /** Milliseconds, from now or since 1970. */
   readonly timeMs: number;
   readonly relative: boolean;
+}
+
+interface Expire extends Fields, GivenTime {
   readonly condition: Condition | undefined;
 }
 
@@ -61,21 +65,42 @@ function parseExpire(
   relative: boolean,
 ): (args: readonly Buffer[]) => Request<Expire> {
   const parse = (args: readonly Buffer[]) => {
-    const time = countArgument(argument(args, 2));
-    if (time < 0) throw new ArgumentError('ERR invalid expire time, must be >= 0');
-    if (time > DEADLINE_MAX_MS / unitMs) throw new ArgumentError(invalidExpireTime(command));
+    const time = parseTime(command, unitMs, relative, argument(args, 2));
     const option = word(argument(args, 3));
     const condition = conditions.includes(option) ? (option as Condition) : undefined;
     const at = condition === undefined ? 3 : 4;
     const fields = parseFields(args, at, 'ERR Parameter `numFields` should be greater than 0');
-    return { command, timeMs: time * unitMs, relative, condition, fields };
+    return { ...time, condition, fields };
   };
   return (args) => ({ key: argument(args, 1), asked: late(() => parse(args)) });
 }
 
+function parseTime(command: string, unitMs: number, relative: boolean, arg: Buffer): GivenTime {
+  const time = countArgument(arg);
+  if (time < 0) throw new ArgumentError('ERR invalid expire time, must be >= 0');
+  if (time > DEADLINE_MAX_MS / unitMs) throw new ArgumentError(invalidExpireTime(command));
+  return { command, timeMs: time * unitMs, relative };
+}
+
+/** EX, PX, EXAT or PXAT of a field. Throws ArgumentError. */
+export function fieldTime(command: string, option: string, arg: Buffer): GivenTime {
+  return parseTime(command, option.startsWith('p') ? 1 : SECOND_MS, !option.endsWith('at'), arg);
+}
+
+/** Milliseconds since 1970. Throws ArgumentError beyond what Redis keeps. */
+export function fieldDeadline({ command, timeMs, relative }: GivenTime, nowMs: number): number {
+  const deadlineMs = relative ? nowMs + timeMs : timeMs;
+  if (deadlineMs > DEADLINE_MAX_MS) throw new ArgumentError(invalidExpireTime(command));
+  return deadlineMs;
+}
+
 /** FIELDS numfields field [field ...], from argument `at` to the end */
-function parseFields(args: readonly Buffer[], at: number, tooFew: string): readonly Buffer[] {
-  if (word(argument(args, at)) !== 'fields') {
+export function parseFields(
+  args: readonly Buffer[],
+  at: number,
+  tooFew: string,
+): readonly Buffer[] {
+  if (args[at] === undefined || word(args[at]) !== 'fields') {
     throw new ArgumentError(
       'ERR Mandatory argument FIELDS is missing or not at the right position',
     );
@@ -91,25 +116,18 @@ function parseFields(args: readonly Buffer[], at: number, tooFew: string): reado
 
 function runExpire(view: WriteView, request: Request<Expire>, context: RunContext): RunResult {
   const { nowMs } = context;
-  return changeFields(
-    view,
-    request,
-    context,
-    'hexpire',
-    ({ relative, timeMs, condition, command }) => {
-      const deadlineMs = relative ? nowMs + timeMs : timeMs;
-      if (deadlineMs > DEADLINE_MAX_MS) throw new ArgumentError(invalidExpireTime(command));
-      return (hash, name, field) => {
-        if (!isMet(condition, field.deadlineMs, deadlineMs)) return NOT_MET;
-        if (deadlineMs <= nowMs) {
-          deleteField(view, hash, name);
-          return DELETED;
-        }
-        setFieldDeadline(view, hash, name, field, deadlineMs);
-        return DONE;
-      };
-    },
-  );
+  return changeFields(view, request, context, 'hexpire', ({ condition, ...time }) => {
+    const deadlineMs = fieldDeadline(time, nowMs);
+    return (hash, name, field) => {
+      if (!isMet(condition, field.deadlineMs, deadlineMs)) return NOT_MET;
+      if (deadlineMs <= nowMs) {
+        deleteField(view, hash, name);
+        return DELETED;
+      }
+      setFieldDeadline(view, hash, name, field, deadlineMs);
+      return DONE;
+    };
+  });
 }
 
 /** A field without a deadline counts as one that lives for ever. */

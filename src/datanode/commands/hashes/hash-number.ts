@@ -43,7 +43,7 @@ function runIncrBy(
   if (before === undefined) return NOT_AN_INTEGER;
   const after = addIntegers(before, by);
   if (after === undefined) return OVERFLOW;
-  setField(view, hash, field, Buffer.from(after.toString(), 'latin1'), true);
+  setField(view, hash, field, Buffer.from(after.toString(), 'latin1'), 'keep');
   const reply = saveHash(view, hash, integer(after));
   view.notify?.('hash', 'hincrby', key);
   return reply;
@@ -70,7 +70,7 @@ function runIncrByFloat(
   if (sum === 'invalid') return NOT_A_FLOAT;
   if (sum === 'not-finite') return NOT_FINITE;
   const value = Buffer.from(sum, 'latin1');
-  setField(view, hash, field, value, true);
+  setField(view, hash, field, value, 'keep');
   const reply = saveHash(view, hash, bulk(value));
   view.notify?.('hash', 'hincrbyfloat', key);
   return reply;

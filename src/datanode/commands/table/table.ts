@@ -9,6 +9,7 @@ import { connectionCommands } from '../connection/connection.ts';
 import { commandCommands } from '../docs/command-docs.ts';
 import { geoCommands } from '../geo/geo.ts';
 import { geoSearchCommands } from '../geo/geo-search.ts';
+import { hashValueCommands } from '../hash-values.ts';
 import { hashCommands } from '../hashes/hash.ts';
 import { hashExpiryCommands } from '../hashes/hash-expiry.ts';
 import { hashNumberCommands } from '../hashes/hash-number.ts';
@@ -70,6 +71,7 @@ const rows: readonly Command[] = [
   ...hashExpiryCommands,
   ...hashNumberCommands,
   ...hashWalkCommands,
+  ...hashValueCommands,
   ...setCommands,
   ...setAlgebraCommands,
   ...zsetCommands,

@@ -130,22 +130,25 @@ export function getField(view: View, hash: Hash, name: Buffer): Field | undefine
 }
 
 /**
- * Sets a field; false when it was there. Its deadline goes, unless `keepDeadline` and it is there.
+ * Sets a field; false when it was there. `deadline`: that it gets (milliseconds since 1970, 0: none), or
+ * to keep that which it has.
  */
 export function setField(
   view: WriteView,
   hash: OpenHash,
   name: Buffer,
   value: Buffer,
-  keepDeadline = false,
+  deadline: number | 'keep' = 0,
 ): boolean {
   const { collection, nowMs } = hash;
   const before = outlineField(view, collection.place, name);
   const live = before !== undefined && !isExpired(before, nowMs);
-  const deadlineMs = keepDeadline && live ? before.deadlineMs : 0;
-  if (before !== undefined) moveDue(view, hash, name, before.deadlineMs, deadlineMs);
+  const keptMs = live ? before.deadlineMs : 0;
+  const deadlineMs = deadline === 'keep' ? keptMs : deadline;
+  moveDue(view, hash, name, before?.deadlineMs ?? 0, deadlineMs);
   putField(view, collection.place, name, { deadlineMs, value });
   if (before === undefined) collection.size++;
+  if (deadlineMs > 0 && hash.encoding === 'listpack') hash.encoding = 'listpackex';
   const fits =
     collection.size <= LISTPACK_SIZE_MAX &&
     name.length <= LISTPACK_BYTES_MAX &&

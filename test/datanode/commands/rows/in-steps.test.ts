@@ -23,6 +23,24 @@ const calls: readonly (readonly [words: string[], reply: Reply])[] = [
   [['HMGET', 'h', ...each((at) => [`f${at + 1}`])], all((at) => bulk(`${at}`))],
   [['HDEL', 'h', ...each((at) => [`f${at * 2}`])], integer(501)],
   [['HLEN', 'h'], integer(500)],
+  [
+    ['HSETEX', 'x', 'FNX', 'EX', '100', 'FIELDS', `${COUNT}`, ...each((at) => [`f${at}`, `${at}`])],
+    integer(1),
+  ],
+  [['HSETEX', 'x', 'FNX', 'FIELDS', `${COUNT}`, ...each((at) => [`f${at}`, '0'])], integer(0)],
+  [
+    ['HGETEX', 'x', 'PERSIST', 'FIELDS', `${COUNT}`, ...each((at) => [`f${at + 1}`])],
+    all((at) => (at < COUNT - 1 ? bulk(`${at + 1}`) : NULL)),
+  ],
+  [
+    ['HTTL', 'x', 'FIELDS', `${COUNT}`, ...each((at) => [`f${at}`])],
+    all((at) => integer(at === 0 ? 100 : -1)),
+  ],
+  [
+    ['HGETDEL', 'x', 'FIELDS', `${COUNT}`, ...each((at) => [`f${at * 2}`])],
+    all((at) => (at < 500 ? bulk(`${at * 2}`) : NULL)),
+  ],
+  [['HLEN', 'x'], integer(500)],
   [['ZADD', 'z', ...each((at) => [`${at}`, `m${at}`])], integer(COUNT)],
   [['ZADD', 'z', 'CH', ...each((at) => [`${Math.max(at, 10)}`, `m${at}`])], integer(10)],
   [['ZMSCORE', 'z', ...each((at) => [`m${at}`])], all((at) => bulk(`${Math.max(at, 10)}`))],

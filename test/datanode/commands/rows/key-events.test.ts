@@ -317,6 +317,32 @@ test('deadlines of hash fields, as Redis 7.4 tells of them', async () => {
   expect(events(partition)).toEqual(['hexpired h', 'hexpired h', 'del h']);
 });
 
+test('values of hash fields with their deadlines, as Redis 8 tells of them', async () => {
+  const partition = await LonePartition.open();
+  const told = async (line: string) => {
+    partition.events.length = 0;
+    await partition.call(...line.split(' '));
+    return events(partition);
+  };
+  expect(await told('HSETEX h FIELDS 2 a 1 b 2')).toEqual(['new h', 'hset h']);
+  expect(await told('HSETEX h EX 10 FIELDS 1 a 1')).toEqual(['hset h', 'hexpire h']);
+  expect(await told('HSETEX h KEEPTTL FIELDS 1 a 1')).toEqual(['hset h']);
+  expect(await told('HSETEX h FNX FIELDS 1 a 1')).toEqual([]);
+  expect(await told('HSETEX h EX 0 FIELDS 2 a 1 c 1')).toEqual(['hset h', 'hdel h']);
+  expect(await told('HGETEX h FIELDS 1 b')).toEqual([]);
+  expect(await told('HGETEX h PERSIST FIELDS 1 b')).toEqual([]);
+  expect(await told('HGETEX h EX 10 FIELDS 2 b none')).toEqual(['hexpire h']);
+  expect(await told('HGETEX h EX 10 FIELDS 1 none')).toEqual([]);
+  expect(await told('HGETEX h PERSIST FIELDS 1 b')).toEqual(['hpersist h']);
+  expect(await told('HSETEX h FIELDS 1 a 1')).toEqual(['hset h']);
+  expect(await told('HGETEX h EX 0 FIELDS 2 a none')).toEqual(['hdel h']);
+  expect(await told('HGETDEL h FIELDS 1 none')).toEqual([]);
+  expect(await told('HGETDEL h FIELDS 1 b')).toEqual(['hdel h', 'del h']);
+  expect(await told('HSETEX h EX 10 FIELDS 1 a 1')).toEqual(['new h', 'hset h', 'hexpire h']);
+  expect(await told('HGETEX h EX 0 FIELDS 1 a')).toEqual(['hdel h', 'del h']);
+  expect(await told('HGETDEL none FIELDS 1 a')).toEqual([]);
+});
+
 describe('messages', () => {
   function published(flags: string, namespace = 'default'): string[] {
     const sent: string[] = [];

@@ -81,6 +81,8 @@ async function checkIndexes(partition: LonePartition, keys: readonly string[]): 
 const hashKey = fc.constantFrom('h', 'i');
 const field = fc.constantFrom('a', 'b', 'c');
 const time = fc.constantFrom('0', '5', '10', '20', '1000');
+const fate = fc.constantFrom([], ['PERSIST'], ['PX', '0'], ['PX', '5'], ['PX', '20']);
+const expiry = fc.constantFrom([], ['KEEPTTL'], ['PX', '0'], ['PX', '5'], ['PX', '20']);
 const condition = fc.constantFrom([], ['NX'], ['XX'], ['GT'], ['LT']);
 const commands = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.constant('HSET'), hashKey, field, field, field, field) },
@@ -90,6 +92,19 @@ const commands = fc.oneof(
       .tuple(hashKey, time, condition, field, field)
       .map(([key, ms, words, a, b]) => ['HPEXPIRE', key, ms, ...words, 'FIELDS', '2', a, b]),
   },
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(hashKey, fc.constantFrom([], ['FNX'], ['FXX']), expiry, field, field)
+      .map(([key, when, ms, a, b]) => ['HSETEX', key, ...when, ...ms, 'FIELDS', '2', a, b, b, a]),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(hashKey, fate, field, field)
+      .map(([key, words, a, b]) => ['HGETEX', key, ...words, 'FIELDS', '2', a, b]),
+  },
+  fc.tuple(hashKey, field, field).map(([key, a, b]) => ['HGETDEL', key, 'FIELDS', '2', a, b]),
   fc.tuple(fc.constant('HSETNX'), hashKey, field, field),
   fc.tuple(fc.constant('HINCRBY'), hashKey, field, fc.constant('1')),
   fc.tuple(fc.constant('HINCRBYFLOAT'), hashKey, field, fc.constant('1')),
