@@ -10,6 +10,13 @@ export interface Exception {
 
 export const exceptions: readonly Exception[] = [
   {
+    commands:
+      'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST',
+    differs: 'they are there, as in Redis 7.4, 8.0 and 8.4; INFO tells of 7.2.4',
+    reason:
+      'a lock without scripts needs them; a client that goes by the version asks COMMAND anyway',
+  },
+  {
     commands: 'EXPIRE, PEXPIRE, SET EX and all that set a deadline',
     differs: 'a deadline beyond 2^53 ms after 1970 (the year 287,396) is cut to that',
     reason: 'times are numbers here and in every record; nobody lives to see the difference',

@@ -45,7 +45,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +
       'zunionstore zinterstore zdiffstore zintercard geoadd geosearchstore pfadd pfcount del ' +
       'unlink exists touch renamenx copy expire pexpire expireat pexpireat persist ttl pttl ' +
-      'expiretime pexpiretime dbsize publish spublish move wait lastsave setifeq delifeq',
+      'expiretime pexpiretime dbsize publish spublish move wait lastsave setifeq delifeq delex',
   ],
   [
     "'OK'",
@@ -55,7 +55,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['string', 'pfselftest bgsave bgrewriteaof shutdown'],
   [
     'string | null',
-    'set get getset getdel getex lindex hget rpoplpush lmove blmove brpoplpush randomkey dump ' +
+    'set get getset getdel getex digest lindex hget rpoplpush lmove blmove brpoplpush randomkey dump ' +
       'zscore geodist',
   ],
   ['string | readonly string[] | null', 'lpop rpop spop srandmember hrandfield zrandmember'],

@@ -8,9 +8,20 @@ import type { CommandLine } from '../partition/entries/batch.ts';
 export const shortWrites: ReadonlySet<string> = new Set([
   ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange', 'setbit'],
   ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby', 'pfadd'],
-  ...['del', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],
+  ...['del', 'delex', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],
   ...['lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'lset', 'lrem', 'ltrim'],
-  ...['sadd', 'srem', 'smove', 'hset', 'hmset', 'hsetnx', 'hdel', 'hincrby', 'hincrbyfloat'],
+  ...[
+    'sadd',
+    'srem',
+    'smove',
+    'hset',
+    'hsetex',
+    'hmset',
+    'hsetnx',
+    'hdel',
+    'hincrby',
+    'hincrbyfloat',
+  ],
   ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
 ]);
 

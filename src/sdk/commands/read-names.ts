@@ -8,6 +8,7 @@ export type ReadName =
   | 'getrange'
   | 'substr'
   | 'lcs'
+  | 'digest'
   | 'llen'
   | 'lindex'
   | 'lrange'

@@ -26,6 +26,8 @@ getrange r 1:r0,1
 substr r 1:r0,1
 setrange w 1:r0,1
 lcs r 1:r1,1
+delex w 1:r0,1
+digest r 1:r0,1
 lpush w 1:r0,1
 rpush w 1:r0,1
 lpushx w 1:r0,1

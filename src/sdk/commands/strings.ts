@@ -12,13 +12,27 @@ import type {
 export interface StringCommands {
   /**
    * Sets the string value of a key, ignoring its type. The key is created if it doesn’t exist.
-   * `SET key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds |
-   * PXAT unix-time-milliseconds | KEEPTTL]`
+   * `SET key value [NX | XX | IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest | IFDNE
+   * ifdne-digest] [GET] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT
+   * unix-time-milliseconds | KEEPTTL]`
    */
   set(
     key: Key,
     value: Value,
-    ...more: Variadic<'NX' | 'XX' | 'GET' | 'EX' | 'PX' | 'EXAT' | 'PXAT' | 'KEEPTTL'>
+    ...more: Variadic<
+      | 'NX'
+      | 'XX'
+      | 'IFEQ'
+      | 'IFNE'
+      | 'IFDEQ'
+      | 'IFDNE'
+      | 'GET'
+      | 'EX'
+      | 'PX'
+      | 'EXAT'
+      | 'PXAT'
+      | 'KEEPTTL'
+    >
   ): Promise<string | null>;
   /**
    * Sets the string value and expiration time of a key. Creates the key if needed. `SETEX key
@@ -108,6 +122,13 @@ export interface StringCommands {
     key2: Key,
     ...more: Variadic<'LEN' | 'IDX' | 'MINMATCHLEN' | 'WITHMATCHLEN'>
   ): Promise<Nested>;
+  /**
+   * Deletes a key, on condition of what its value is. `DELEX key [IFEQ ifeq-value | IFNE
+   * ifne-value | IFDEQ ifdeq-digest | IFDNE ifdne-digest]`
+   */
+  delex(key: Key, ...condition: Variadic<'IFEQ' | 'IFNE' | 'IFDEQ' | 'IFDNE'>): Promise<number>;
+  /** Returns the XXH3 digest of a string. `DIGEST key` */
+  digest(key: Key, options?: CallOptions): Promise<string | null>;
   /**
    * Sets or clears one bit of a string. Creates the key if it doesn’t exist. `SETBIT key offset
    * value`

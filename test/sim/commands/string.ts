@@ -10,6 +10,12 @@ const pair = (draw: Draw) => [draw.key('s'), draw.value()];
 const ofString: Arguments = (draw) => [s(draw)];
 const ofNumber: Arguments = (draw) => [n(draw)];
 
+/** Of values that are drawn as well, and digests of nothing that is. */
+function comparison(draw: Draw): Line {
+  if (draw.chance(0.7)) return [draw.one(['IFEQ', 'IFNE']), draw.value()];
+  return [draw.one(['IFDEQ', 'IFDNE']), draw.one(['2d06800538d394c2', '0123456789abcdef'])];
+}
+
 const field = (draw: Draw): Line => {
   const at = [draw.one(['u4', 'i8', 'u16', 'i5']), draw.one(['0', '3', '#1', '40'])];
   if (draw.chance(0.3)) return ['OVERFLOW', draw.one(['WRAP', 'SAT', 'FAIL'])];
@@ -20,7 +26,7 @@ const field = (draw: Draw): Line => {
 export const stringCommands: Readonly<Record<string, Arguments>> = {
   set: (draw) => [
     ...pair(draw),
-    ...draw.one([[], [], [draw.one(['NX', 'XX'])]]),
+    ...draw.one([[], [], [draw.one(['NX', 'XX'])], comparison(draw)]),
     ...draw.one([[], deadline(draw), ['KEEPTTL']]),
     ...draw.one([[], [], ['GET']]),
   ],
@@ -28,6 +34,7 @@ export const stringCommands: Readonly<Record<string, Arguments>> = {
   psetex: (draw) => [s(draw), draw.milliseconds(), draw.value()],
   setnx: pair,
   getset: pair,
+  delex: (draw) => [s(draw), ...draw.one([[], comparison(draw), comparison(draw)])],
   getdel: ofString,
   getex: (draw) => [s(draw), ...draw.one([[], ['PERSIST'], deadline(draw), deadline(draw)])],
   mset: (draw) => draw.some(3, () => pair(draw)),
@@ -51,6 +58,7 @@ export const stringCommands: Readonly<Record<string, Arguments>> = {
 
 export const stringReads: Readonly<Record<string, Arguments>> = {
   get: ofString,
+  digest: ofString,
   mget: (draw) => draw.some(3, () => [s(draw)]),
   strlen: ofString,
   getrange: (draw) => [s(draw), draw.int(-5, 5), draw.int(-5, 20)],

@@ -4,6 +4,7 @@
  */
 const EXPIRY =
   'EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds';
+const COMPARISON = 'IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest | IFDNE ifdne-digest';
 const ORDER = 'order=[ASC | DESC]';
 const WITH = '[WITHCOORD] [WITHDIST] [WITHHASH]';
 const UNIT = 'unit=(M | KM | FT | MI)';
@@ -22,6 +23,8 @@ const strings = `
 append key value
 decr key
 decrby key decrement
+delex key condition=[${COMPARISON}]
+digest key
 get key
 getdel key
 getex key expiration=[${EXPIRY} | PERSIST]
@@ -35,7 +38,7 @@ mget key+
 mset pair=(key value)+
 msetnx pair=(key value)+
 psetex key milliseconds value
-set key value condition=[NX | XX] [GET] expiration=[${EXPIRY} | KEEPTTL]
+set key value condition=[NX | XX | ${COMPARISON}] [GET] expiration=[${EXPIRY} | KEEPTTL]
 setex key seconds value
 setnx key value
 setrange key offset value

@@ -3,6 +3,8 @@
  * key specifications"). A line is `begin search · find keys · flags`: `index i` or `keyword WORD from`;
  * `range last step limit` or `keynum index first step`.
  */
+
+import { isComparison } from '../compare.ts';
 import { type Command, carriedOut } from '../rows/command.ts';
 
 export interface KeySpec {
@@ -37,7 +39,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   {
     specs: ['index 1 · range 0 1 0 · RO access'],
     of:
-      'bitcount bitfield_ro bitpos dump expiretime geodist geohash geopos georadius_ro ' +
+      'bitcount bitfield_ro bitpos digest dump expiretime geodist geohash geopos georadius_ro ' +
       'georadiusbymember_ro geosearch get getbit getrange hexpiretime hget hgetall ' +
       'hkeys hmget hpexpiretime hpttl hrandfield hscan httl hvals lindex lpos lrange ' +
       'pexpiretime pttl smembers smismember srandmember sscan substr ttl zcount ' +
@@ -128,6 +130,10 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   {
     specs: ['index 1 · range 0 1 0 · RW access update variable_flags'],
     of: 'bitfield set',
+  },
+  {
+    specs: ['index 1 · range 0 1 0 · RW delete variable_flags'],
+    of: 'delex',
   },
   {
     specs: ['index 2 · keynum 0 1 1 · RW access delete'],
@@ -381,7 +387,11 @@ function flagsHere(
   const words = args
     .slice(name === 'set' ? 3 : 2)
     .map((arg) => arg.toString('latin1').toLowerCase());
-  if (name === 'set' && !words.includes('get')) return ['OW', 'update'];
+  // who compares learns of the value
+  if (name === 'delex') return args.length > 2 ? ['RW', 'access', 'delete'] : ['RW', 'delete'];
+  if (name === 'set' && !words.includes('get') && !words.some(isComparison)) {
+    return ['OW', 'update'];
+  }
   if (name === 'bitfield' && !words.includes('set') && !words.includes('incrby')) {
     return ['RO', 'access'];
   }

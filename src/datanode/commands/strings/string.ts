@@ -5,6 +5,7 @@ import { readString, storeString } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
+import { type Comparison, isComparison, meets, setAppliesFrom } from '../compare.ts';
 import {
   argument,
   deadlineOf,
@@ -32,16 +33,19 @@ interface SetRequest {
   readonly command: string;
   readonly key: Buffer;
   readonly value: Buffer;
-  readonly condition?: 'nx' | 'xx' | undefined;
+  readonly condition?: 'nx' | 'xx' | Comparison | undefined;
   readonly expiry?: ExpiryOption | 'keep' | undefined;
   readonly get?: boolean;
 }
 
 const NOTHING_SET = integer(0);
 
-/** SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL] */
+/**
+ * SET key value [NX | XX | IFEQ value | IFNE value | IFDEQ digest | IFDNE digest] [GET]
+ *   [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]
+ */
 function parseSet(args: readonly Buffer[]): SetRequest {
-  let condition: 'nx' | 'xx' | undefined;
+  let condition: SetRequest['condition'];
   let expiry: ExpiryOption | 'keep' | undefined;
   let expiryArgument: [option: string, value: Buffer] | undefined;
   let get = false;
@@ -50,6 +54,8 @@ function parseSet(args: readonly Buffer[]): SetRequest {
     const free = expiry === undefined && (expiryArgument?.[0] ?? option) === option;
     if ((option === 'nx' || option === 'xx') && (condition ?? option) === option) {
       condition = option;
+    } else if (isComparison(option) && condition === undefined && at + 1 < args.length) {
+      condition = { kind: option, operand: argument(args, ++at) };
     } else if (option === 'get') {
       get = true;
     } else if (option === 'keepttl' && expiryArgument === undefined) {
@@ -81,13 +87,16 @@ function runSet(view: WriteView, request: SetRequest, { nowMs }: RunContext): Re
   const { expiry, condition } = request;
   const deadlineMs = expiry && expiry !== 'keep' ? deadlineOf(expiry, nowMs, true) : 0;
   if (deadlineMs === undefined) return error(invalidExpireTime(request.command));
-  const read = request.get ? findKey(view, request.key, nowMs) : undefined;
+  const compared = typeof condition === 'object' ? condition : undefined;
+  const read = request.get || compared ? findKey(view, request.key, nowMs) : undefined;
   if (read?.live && read.live.type !== 'string') return WRONG_TYPE;
   const found = read ?? outlineKey(view, request.key, nowMs);
   const { live } = found;
-  const old = read?.live ? bulk(read.live.body) : NULL;
+  const old = request.get && read?.live ? bulk(read.live.body) : NULL;
   if (condition === 'nx' && live) return old;
   if (condition === 'xx' && !live) return old;
+  const isMet = compared === undefined || meets(compared, read?.live?.body);
+  if (isMet !== true) return isMet || old;
   const kept = expiry === 'keep' ? (live?.deadlineMs ?? 0) : deadlineMs;
   storeString(view, found, request.value, kept);
   view.notify?.('string', 'set', request.key);
@@ -272,6 +281,8 @@ export const stringCommands: readonly Command[] = [
     since: '1.0.0',
     summary:
       'Sets the string value of a key, ignoring its type. The key is created if it doesn’t exist.',
+    appliesFrom: setAppliesFrom,
+    refusedBefore: true,
     parse: parseSet,
     run: runSet,
   }),

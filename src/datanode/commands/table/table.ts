@@ -4,6 +4,7 @@ import { blockingListCommands } from '../blocking/blocking-list.ts';
 import { blockingZsetCommands } from '../blocking/blocking-zset.ts';
 import { clusterCommands } from '../cluster/cluster.ts';
 import { waitCommands } from '../cluster/wait.ts';
+import { compareCommands } from '../compare.ts';
 import { clientCommands } from '../connection/client.ts';
 import { connectionCommands } from '../connection/connection.ts';
 import { commandCommands } from '../docs/command-docs.ts';
@@ -62,6 +63,7 @@ const rows: readonly Command[] = [
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,
+  ...compareCommands,
   ...listCommands,
   ...listMultiPopCommands,
   ...listRangeCommands,

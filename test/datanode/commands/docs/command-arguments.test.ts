@@ -24,6 +24,7 @@ const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
     /^geo(search|radius)/,
     'a word before several arguments is the token of their block, as LIMIT is',
   ],
+  [/^set$/, 'what compares is newer'],
   [/^sort/, 'a pattern is no key'],
   [/^select$/, 'names are taken'],
   [/^client\|(list|kill)$/, 'no block around one argument, and both words of SKIPME are told'],

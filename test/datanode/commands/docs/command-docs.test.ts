@@ -167,6 +167,11 @@ describe('COMMAND', () => {
     expect(await ask('set a 1')).toEqual(['a OW update']);
     expect(await ask('set a get')).toEqual(['a OW update']);
     expect(await ask('set a 1 GET')).toEqual(['a RW access update']);
+    expect(await ask('set a 1 EX 10 IFEQ b')).toEqual(['a RW access update']);
+    expect(await ask('delex a')).toEqual(['a RW delete']);
+    expect(await ask('delex a IFEQ b')).toEqual(['a RW access delete']);
+    expect(await ask('hgetdel a FIELDS 1 b')).toEqual(['a RW access delete']);
+    expect(await ask('hgetex a FIELDS 1 b')).toEqual(['a RW access update']);
     expect(await ask('rename a b')).toEqual(['a RW access delete', 'b OW update']);
     expect(await ask('mset a 1 b 2')).toEqual(['a OW update', 'b OW update']);
     expect(await ask('memory usage a')).toEqual(['a RO']);

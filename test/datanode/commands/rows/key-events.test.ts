@@ -317,6 +317,22 @@ test('deadlines of hash fields, as Redis 7.4 tells of them', async () => {
   expect(events(partition)).toEqual(['hexpired h', 'hexpired h', 'del h']);
 });
 
+test('comparisons tell of what they change, and of nothing else', async () => {
+  const partition = await LonePartition.open();
+  const told = async (line: string) => {
+    partition.events.length = 0;
+    await partition.call(...line.split(' '));
+    return events(partition);
+  };
+  expect(await told('SET k v IFEQ w')).toEqual([]);
+  expect(await told('SET k v IFNE w')).toEqual(['new k', 'set k']);
+  expect(await told('SET k w IFEQ v EX 10')).toEqual(['set k', 'expire k']);
+  expect(await told('SET k x IFEQ v')).toEqual([]);
+  expect(await told('DELEX k IFEQ v')).toEqual([]);
+  expect(await told('DELEX k IFEQ w')).toEqual(['del k']);
+  expect(await told('DELEX k IFEQ w')).toEqual([]);
+});
+
 test('values of hash fields with their deadlines, as Redis 8 tells of them', async () => {
   const partition = await LonePartition.open();
   const told = async (line: string) => {

@@ -152,6 +152,34 @@ describe('log entries', () => {
     expect(versionOf([...session, ...words('DUMP k')])).toBe(4);
   });
 
+  test('with what is newer than Redis 7.4 are of the fifth', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const versionOf = (...lines: Buffer[][]) => {
+      const data = encodeEnvelope({ timeMs: 1, seed: 7, body: { family: 'redis', lines } });
+      expect(decodeEnvelope(data).body).toMatchObject({ lines });
+      return data.readUInt16BE(2);
+    };
+    const exec = (...texts: string[]) => [...encodeExec(texts.map(words))];
+    for (const text of [
+      ...['HSETEX h FIELDS 1 a 1', 'hgetex h FIELDS 1 a', 'HGETDEL h FIELDS 1 a'],
+      ...['SET k v IFEQ w', 'Set k v EX 10 ifdne 0', 'SET k v GET IFNE w', 'DELEX k'],
+    ]) {
+      expect(versionOf(words('SET a 1'), words(text)), text).toBe(5);
+      expect(versionOf(exec('SET a 1', text)), text).toBe(5);
+      expect(versionOf([...words('KV.ONCE session-1 1 1'), ...words(text)]), text).toBe(5);
+    }
+    expect(versionOf(exec('SET a 1', 'DIGEST a'))).toBe(5);
+    for (const text of [
+      'SET k ifeq',
+      'SET ifeq ifeq EX 10',
+      'SETNX k ifeq',
+      'HSET h FIELDS ifeq',
+    ]) {
+      expect(versionOf(words(text)), text).toBe(1);
+      expect(versionOf(exec(text)), text).toBe(1);
+    }
+  });
+
   test('of a newer version, or cut, are refused with the remedy', () => {
     const data = encodeEnvelope({
       timeMs: 1,

@@ -16,6 +16,7 @@ import {
 import type { CarriedWaiter } from '../../../../src/datanode/partition/entries/waiter-codec.ts';
 import type { ReplicaState } from '../../../../src/datanode/partition/storage/state.ts';
 import { EMPTY_CONF } from '../../../../src/datanode/raft/conf-change.ts';
+import { encodeReply } from '../../../../src/datanode/resp/encode-reply.ts';
 import { OK, type Reply } from '../../../../src/datanode/resp/reply.ts';
 import { sealRdbPayload } from '../../encoding/rdb/at-once.ts';
 import { Trio } from '../trio.ts';
@@ -139,6 +140,38 @@ test('RESTORE and DUMP do in an entry of an older build what they did there', as
     return last?.kind === 'bulk' ? last.bytes[0] : last;
   });
   expect([dumped, early]).toEqual([24, 4]);
+});
+
+test('an option of SET is refused in an entry of an older build, as that refuses it', async () => {
+  const lines = [
+    ...['SET k v', 'KV.SESSION OPEN session-1 k', 'SET k w IFEQ v'].map(wordsOf),
+    [...once, ...wordsOf('SET k x IFEQ w')],
+    encodeExec(['SET c 1 IFNE 1', 'SET b 2', 'SET k y IFEQ x'].map(wordsOf)),
+    // what the session has not kept, since nothing was carried out
+    [...once, ...wordsOf('GET k')],
+  ];
+  const asOf = (version: number) => (entry: Buffer) => {
+    if (entry.readUInt16BE(2) !== 5) return entry;
+    const bare = entry.subarray(0, version < 2 ? entry.length - 16 : entry.length);
+    bare.writeUInt16BE(version, 2);
+    return bare;
+  };
+  const text = (replies: readonly Reply[]) =>
+    replies.slice(3).map((reply) => encodeReply(reply, 2).toString());
+  const now = await applied(redis(...lines));
+  expect(text(now.replies)).toEqual([
+    '+OK\r\n',
+    '+OK\r\n',
+    '*3\r\n+OK\r\n+OK\r\n+OK\r\n',
+    '+OK\r\n',
+  ]);
+  for (const version of [1, 4]) {
+    const { faults, replies } = await applied(redis(...lines), asOf(version));
+    const refused = '-ERR syntax error\r\n';
+    const within = `*3\r\n${refused}+OK\r\n${refused}`;
+    expect(faults).toEqual([]);
+    expect(text(replies)).toEqual([refused, refused, within, '$1\r\nv\r\n']);
+  }
 });
 
 test('one of three replicas of an older build stops undamaged, and goes on once upgraded', async () => {
