@@ -93,7 +93,6 @@ function clusterNodes(routes: RouteTable, myself: NodeId, namespace: Namespace):
     alive: alive || node === myself,
     myself: node === myself,
     slots: slots.get(node) ?? [],
-    ...followerPortOf(routes, node),
   }));
   return nodes.sort((a, b) => (a.node < b.node ? -1 : 1));
 }
@@ -119,11 +118,6 @@ function slotRanges(
     else ranges.push(range);
   }
   return ranges;
-}
-
-function followerPortOf(routes: RouteTable, node: NodeId): { follower?: Follower } {
-  const [follower] = followerOf(routes, node);
-  return follower === undefined ? {} : { follower };
 }
 
 function followerOf(routes: RouteTable, node: NodeId): Follower[] {

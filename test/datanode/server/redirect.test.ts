@@ -119,20 +119,6 @@ test('the cluster port sends clients to announced addresses', async () => {
   cluster.end();
 });
 
-/** Who merges them, as redis-rb does, takes an address of SLOTS that NODES does not name for a master. */
-test('CLUSTER NODES names every address that CLUSTER SLOTS names, followers as slaves', async () => {
-  const cluster = await RawClient.open(doors.cluster);
-  const nodes = await cluster.ask('CLUSTER NODES', 'connected\n');
-  const slots = await cluster.ask('CLUSTER SLOTS', ':16383\r\n');
-  cluster.end();
-  const named = nodes.match(/(?<=127\.0\.0\.1:)\d+@\d+ (?:myself,)?(?:master|slave)/g)!;
-  const roles = new Map(named.map((text) => [text.split('@')[0]!, text.split(/[ ,]/).at(-1)]));
-  const followers = [...doors.routes.nodes().values()].map(({ followerPort }) => `${followerPort}`);
-  for (const [, port] of slots.matchAll(/127\.0\.0\.1\r\n:(\d+)/g))
-    expect(roles.get(port!), port).toBe(followers.includes(port!) ? 'slave' : 'master');
-  expect([...roles.values()].toSorted()).toContain('slave');
-});
-
 test('CLUSTER INFO counts the slots that nobody serves, and stays ok for those who are served', async () => {
   const addresses = new Map(
     [...doors.routes.knownNodes()].map(([name, { record }]) => [name, record]),

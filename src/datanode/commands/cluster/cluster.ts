@@ -22,34 +22,27 @@ type Run = NodeCommand['run'];
 const BUS_OFFSET = 10_000;
 const DISABLED = error('ERR This instance has cluster support disabled');
 
-/** Some clients take for a master whatever SLOTS names and this does not: followers stand here, too. */
-function nodesText(context: NodeContext): string {
-  const lines = context
-    .clusterNodes()
-    .flatMap((each) => [nodeLine(each, context), ...followerLines(each, context)]);
-  return lines.map((line) => `${line}\n`).join('');
-}
-
-function nodeLine(each: ClusterNode, { nowMs, session }: NodeContext): string {
-  const { clusterNodeId: id, host, clusterPort: port, alive } = each;
-  const isHere = each.myself && session.door !== 'follower';
-  const flags = isHere ? 'myself,master' : alive ? 'master' : 'master,fail?';
-  const link = alive ? 'connected' : 'disconnected';
-  const slots = each.slots.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
-  return [id, addressWithBus(host, port), flags, '-', '0', nowMs, '1', link, ...slots].join(' ');
-}
-
-/** A follower-read port is a slave of its own node, as INFO and ROLE say there. */
-function followerLines(each: ClusterNode, { nowMs, session }: NodeContext): string[] {
-  const { clusterNodeId: master, follower } = each;
-  if (follower === undefined) return [];
-  const { id, host, port } = follower;
-  const flags = each.myself && session.door === 'follower' ? 'myself,slave' : 'slave';
-  return [[id, addressWithBus(host, port), flags, master, '0', nowMs, '1', 'connected'].join(' ')];
-}
-
-function addressWithBus(host: string, port: number): string {
-  return `${host}:${port}@${port + BUS_OFFSET}`;
+function nodesText({ clusterNodes, nowMs }: NodeContext): string {
+  return clusterNodes()
+    .map((each) => {
+      const flags = each.myself ? 'myself,master' : each.alive ? 'master' : 'master,fail?';
+      const link = each.alive ? 'connected' : 'disconnected';
+      const slots = each.slots.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
+      const bus = each.clusterPort + BUS_OFFSET;
+      const fields = [
+        each.clusterNodeId,
+        `${each.host}:${each.clusterPort}@${bus}`,
+        flags,
+        '-',
+        '0',
+        String(nowMs),
+        '1',
+        link,
+        ...slots,
+      ];
+      return `${fields.join(' ')}\n`;
+    })
+    .join('');
 }
 
 function infoText(context: NodeContext): string {
@@ -66,7 +59,7 @@ function address({ id, host, port }: Follower): Reply {
   return array([bulk(host), integer(port), bulk(id), { kind: 'map', pairs: [] }]);
 }
 
-/** Followers of slots stand here; SHARDS names a node once, as a master. */
+/** Followers stand here only: NODES and SHARDS name a node once, as a master. */
 const slots: Run = (_args, { slotRanges }) =>
   array(
     slotRanges().map(({ from, to, leader, followers }) => {
@@ -102,24 +95,23 @@ function shardNode(each: ClusterNode): Reply {
   };
 }
 
-function myself({ clusterNodes, session }: NodeContext): Reply {
+function myself({ clusterNodes }: NodeContext): Reply {
   const own = clusterNodes().find((each) => each.myself);
-  if (own === undefined)
-    return error('ERR this node is not registered yet; is a placedriver running?');
-  const id = session.door === 'follower' ? own.follower?.id : own.clusterNodeId;
-  return bulk(id ?? own.clusterNodeId);
+  return own === undefined
+    ? error('ERR this node is not registered yet; is a placedriver running?')
+    : bulk(own.clusterNodeId);
 }
 
-/** What `reply` says of the node that is named by its id. */
+/** The same of every node that there is, named by its id. */
 const ofNode =
-  (reply: (node: ClusterNode, context: NodeContext) => Reply): Run =>
-  (args, context) => {
+  (reply: Reply): Run =>
+  (args, { clusterNodes }) => {
     const id = argument(args, 2).toString('latin1');
-    const known = context.clusterNodes().find(({ clusterNodeId }) => clusterNodeId === id);
-    return known === undefined ? error(`ERR Unknown node ${id}`) : reply(known, context);
+    const known = clusterNodes().some(({ clusterNodeId }) => clusterNodeId === id);
+    return known ? reply : error(`ERR Unknown node ${id}`);
   };
 
-const replicas = ofNode((each, context) => array(followerLines(each, context).map(bulk)));
+const replicas = ofNode(array([]));
 
 const text = (make: (context: NodeContext) => string): Run => {
   return (_args, context) => ({ kind: 'verbatim', format: 'txt', text: make(context) });
@@ -173,16 +165,10 @@ const subcommands: readonly Command[] = [
     integer(slotOfKey(argument(args, 2))),
   ),
   ...clusterKeyCommands,
-  sub('replicas', 3, '5.0.0', 'Returns the follower-read port of a node.', replicas),
-  sub('slaves', 3, '3.0.0', 'Returns the follower-read port of a node.', replicas),
+  sub('replicas', 3, '5.0.0', 'Returns no replicas: raft has them.', replicas),
+  sub('slaves', 3, '3.0.0', 'Returns no replicas: raft has them.', replicas),
   sub('links', 2, '7.0.0', 'Returns no links of a cluster bus.', () => array([])),
-  sub(
-    'count-failure-reports',
-    3,
-    '3.0.0',
-    'Returns 0: leases find failures.',
-    ofNode(() => integer(0)),
-  ),
+  sub('count-failure-reports', 3, '3.0.0', 'Returns 0: leases find failures.', ofNode(integer(0))),
   ...MANAGED.map((name) => sub(name, -2, '3.0.0', 'Refused: the placedriver does it.', managed)),
   sub('help', 2, '5.0.0', 'Lists the subcommands.', () => helpReply('cluster', subcommands)),
 ];

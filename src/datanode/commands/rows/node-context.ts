@@ -92,8 +92,6 @@ export interface ClusterNode {
   readonly myself: boolean;
   /** Slot ranges this node leads (last known), ascending; together the nodes cover every slot. */
   readonly slots: readonly (readonly [Slot, Slot])[];
-  /** Its follower-read port, as clients see it; absent without one, and while the node is away. */
-  readonly follower?: Follower;
 }
 
 /** Slots that one node leads and the same nodes follow. */

@@ -29,35 +29,12 @@ test('CLUSTER SLOTS and SHARDS cover every slot', async () => {
   expect(shards).toContain('failed');
 });
 
-const follower = { id: 'f'.repeat(40), host: '127.0.0.1', port: 8_002 };
-
-test('CLUSTER SLOTS names followers, at the ports where they answer', async () => {
-  node.followers = [follower];
+test('CLUSTER SLOTS alone names followers, at the ports where they answer', async () => {
+  node.followers = [{ id: 'f'.repeat(40), host: '127.0.0.1', port: 8_002 }];
   const slots = await ask(node, 'CLUSTER SLOTS');
   expect(slots.match(/:8002\r\n\$40\r\nf{40}\r\n/g)).toHaveLength(3);
+  expect(await ask(node, 'CLUSTER NODES')).not.toContain('8002');
   expect(await ask(node, 'CLUSTER SHARDS')).not.toContain('8002');
-});
-
-/** Else who merges NODES and SLOTS, as redis-rb does, takes followers for masters and counts keys thrice. */
-test('CLUSTER NODES and REPLICAS name a follower-read port as a slave of its node', async () => {
-  const slave = / 127\.0\.0\.1:8002@18002 slave 2{40} 0 \d+ 1 connected$/;
-  node.nodes = node.nodes.map((each) =>
-    each.clusterNodeId.startsWith('2') ? { ...each, follower } : each,
-  );
-  const lines = (await ask(node, 'CLUSTER NODES')).split('\r\n')[1]!.trimEnd().split('\n');
-  expect(lines).toHaveLength(4);
-  expect(lines[2]).toMatch(slave);
-  const replicas = await ask(node, `CLUSTER REPLICAS ${'2'.repeat(40)}`);
-  expect(replicas.split('\r\n')[2]).toMatch(slave);
-});
-
-test('at a follower-read port it is that port that is myself', async () => {
-  const there = new FakeNode('follower');
-  there.nodes = there.nodes.map((each) => (each.myself ? { ...each, follower } : each));
-  const text = await ask(there, 'CLUSTER NODES');
-  expect(text).toMatch(/1{40} 127\.0\.0\.1:7001@17001 master - /);
-  expect(text).toMatch(/f{40} 127\.0\.0\.1:8002@18002 myself,slave 1{40} /);
-  expect(await ask(there, 'CLUSTER MYID')).toBe(`$40\r\n${'f'.repeat(40)}\r\n`);
 });
 
 test('the follower-read port shows as a slave of its node', async () => {
