@@ -68,7 +68,7 @@ const rooms = {
 /** npm packages and the only places that import each. */
 const doors = {
   'redis-parser': 'src/datanode/resp/',
-  'hash-wasm': 'src/datanode/encoding/digest.ts',
+  'hash-wasm': 'src/datanode/encoding/strings/digest.ts',
   'classic-level': 'src/datanode/engine/leveldb.ts',
   etcd3: 'src/meta/etcd',
   '@grpc/': 'src/meta/(etcd|embedded)',

@@ -4,8 +4,8 @@
  * `range last step limit` or `keynum index first step`.
  */
 
-import { isComparison } from '../compare.ts';
 import { type Command, carriedOut } from '../rows/command.ts';
+import { isComparison } from '../rows/comparison-words.ts';
 
 export interface KeySpec {
   readonly begin:

@@ -5,7 +5,6 @@ import { readString, storeString } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
-import { type Comparison, isComparison, meets, setAppliesFrom } from '../compare.ts';
 import {
   argument,
   deadlineOf,
@@ -27,7 +26,9 @@ import {
   read,
   write,
 } from '../rows/command.ts';
+import { isComparison } from '../rows/comparison-words.ts';
 import { inWeighedSteps, weightOf } from '../rows/in-steps.ts';
+import { type Comparison, meets, setAppliesFrom } from './compare.ts';
 
 interface SetRequest {
   readonly command: string;

@@ -11,13 +11,12 @@ import {
   saveHash,
   setField,
   setFieldDeadline,
-} from '../encoding/hashes/hash.ts';
-import type { WriteView } from '../encoding/txn/view.ts';
-import { array, bulk, integer, NULL, type Reply } from '../resp/reply.ts';
-import { ReplyPile } from '../resp/reply-pile.ts';
-import { fieldDeadline, fieldTime, type GivenTime, parseFields } from './hashes/hash-expiry.ts';
-import { applyVersions } from './rows/apply-versions.ts';
-import { argument, countArgument, shownText, WRONG_TYPE, word, wrongArity } from './rows/args.ts';
+} from '../../encoding/hashes/hash.ts';
+import type { WriteView } from '../../encoding/txn/view.ts';
+import { array, bulk, integer, NULL, type Reply } from '../../resp/reply.ts';
+import { ReplyPile } from '../../resp/reply-pile.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
+import { argument, countArgument, shownText, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
 import {
   ArgumentError,
   type Command,
@@ -25,10 +24,11 @@ import {
   type RunContext,
   type RunResult,
   write,
-} from './rows/command.ts';
-import { inSteps } from './rows/in-steps.ts';
-import { tellChange } from './rows/key-events.ts';
-import { late, lateReply } from './rows/late-error.ts';
+} from '../rows/command.ts';
+import { inSteps } from '../rows/in-steps.ts';
+import { tellChange } from '../rows/key-events.ts';
+import { late, lateReply } from '../rows/late-error.ts';
+import { fieldDeadline, fieldTime, type GivenTime, parseFields } from './hash-expiry.ts';
 
 interface Get {
   readonly key: Buffer;

@@ -1,15 +1,15 @@
 /** Strings compared with what a client has of them: IFEQ and its relatives of SET, DELEX, DIGEST. */
-import { digestOf } from '../encoding/digest.ts';
-import { findKey } from '../encoding/keyspace/keyspace.ts';
-import { readString } from '../encoding/strings/string.ts';
-import type { View, WriteView } from '../encoding/txn/view.ts';
-import { bulk, error, integer, NULL, type Reply } from '../resp/reply.ts';
-import { applyVersions } from './rows/apply-versions.ts';
-import { argument, WRONG_TYPE, word, wrongArity } from './rows/args.ts';
-import { type Command, FIRST_KEY, type RunContext, read, write } from './rows/command.ts';
-import { deleteKey } from './rows/key-events.ts';
 
-export type ComparisonKind = 'ifeq' | 'ifne' | 'ifdeq' | 'ifdne';
+import { findKey } from '../../encoding/keyspace/keyspace.ts';
+import { digestOf } from '../../encoding/strings/digest.ts';
+import { readString } from '../../encoding/strings/string.ts';
+import type { View, WriteView } from '../../encoding/txn/view.ts';
+import { bulk, error, integer, NULL, type Reply } from '../../resp/reply.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
+import { argument, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
+import { type Command, FIRST_KEY, type RunContext, read, write } from '../rows/command.ts';
+import { type ComparisonKind, isComparison } from '../rows/comparison-words.ts';
+import { deleteKey } from '../rows/key-events.ts';
 
 export interface Comparison {
   readonly kind: ComparisonKind;
@@ -17,15 +17,10 @@ export interface Comparison {
   readonly operand: Buffer;
 }
 
-const kinds: readonly string[] = ['ifeq', 'ifne', 'ifdeq', 'ifdne'];
 const LETTER_I = 0x69;
 const LOWER_CASE = 0x20;
 const DIGEST_DIGITS = 16;
 const NO_DIGEST = error('ERR must be exactly 16 hexadecimal characters');
-
-export function isComparison(option: string): option is ComparisonKind {
-  return kinds.includes(option);
-}
 
 /** Where SET has its options. */
 const SET_OPTIONS_AT = 3;

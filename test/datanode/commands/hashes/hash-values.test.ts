@@ -1,8 +1,8 @@
 /** HGETDEL, HGETEX and HSETEX as a model of fields has them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LonePartition } from './lone-partition.ts';
-import { replyText } from './reply-text.ts';
+import { LonePartition } from '../lone-partition.ts';
+import { replyText } from '../reply-text.ts';
 
 interface Field {
   readonly value: string;

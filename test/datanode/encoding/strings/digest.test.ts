@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { digestOf } from '../../../src/datanode/encoding/digest.ts';
+import { digestOf } from '../../../../src/datanode/encoding/strings/digest.ts';
 
 /** By length, as another implementation of XXH3 has them: each is of a way of its own to do it. */
 const digests: readonly (readonly [length: number, digest: string])[] = [
