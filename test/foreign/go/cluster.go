@@ -104,7 +104,7 @@ func transferLeader(namespace string, partition int, to string) error {
 
 type process struct {
 	Pid   int
-	Ports struct{ HTTP int }
+	Ports struct{ HTTP, Meta int }
 }
 
 func processOf(name string) (is process, err error) {

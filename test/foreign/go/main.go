@@ -17,7 +17,7 @@ type testCase struct {
 	run  func(t *T)
 }
 
-var suites = [][]testCase{zanCases, goRedisCases}
+var suites = [][]testCase{zanCases, goRedisCases, redigoCases, etcdCases}
 
 func main() {
 	failed := 0
