@@ -9,7 +9,7 @@ import (
 
 const (
 	counters     = 24
-	countingTime = 20 * time.Second
+	countingTime = 12 * time.Second
 )
 
 type count struct {

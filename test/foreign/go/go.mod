@@ -7,6 +7,7 @@ require (
 	github.com/gomodule/redigo v1.9.3
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
+	github.com/valkey-io/valkey-go v1.0.79
 	github.com/youzan/go-zanredisdb v0.6.3
 	go.etcd.io/etcd/client/v3 v3.7.3
 )
