@@ -100,6 +100,13 @@ func (t *T) same(what string, got, want any) {
 	}
 }
 
+// near is for seconds that are left: a busy machine takes some.
+func (t *T) near(what string, got, want int64) {
+	if got > want || got < want-30 {
+		t.fail("%s: got %d, want %d or a little less", what, got, want)
+	}
+}
+
 // says holds an error against a part of its text.
 func (t *T) says(what string, err error, part string) {
 	if err == nil || !strings.Contains(err.Error(), part) {
