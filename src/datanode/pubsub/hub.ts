@@ -15,6 +15,7 @@ import {
   type PublishKind,
   type PubSub,
   type PubSubInfo,
+  type PubSubScope,
   type Subscriber,
   type SubscriptionKind,
 } from '../commands/pubsub/pubsub-port.ts';
@@ -126,17 +127,21 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     return this.#local.whenRoom(() => this.publish(kind, channel, payload));
   }
 
-  *names(kind: SubscriptionKind): Iterable<Buffer> {
-    for (const { name } of this.#registry.topics(kind)) yield name;
+  *names(kind: SubscriptionKind, scope: PubSubScope = 'cluster'): Iterable<Buffer> {
+    for (const { name, local } of this.#registry.topics(kind)) {
+      if (scope === 'cluster' || local.size > 0) yield name;
+    }
   }
 
-  nameCount(kind: SubscriptionKind): number {
-    return this.#registry.topicCount(kind);
+  nameCount(kind: SubscriptionKind, scope: PubSubScope = 'cluster'): number {
+    const registry = this.#registry;
+    return scope === 'cluster' ? registry.topicCount(kind) : registry.localTopics(kind);
   }
 
-  count(kind: SubscriptionKind, name: Buffer): number {
+  count(kind: SubscriptionKind, name: Buffer, scope: PubSubScope = 'cluster'): number {
     const topic = this.#registry.topic(kind, name);
-    return topic === undefined ? 0 : clusterCount(topic);
+    if (topic === undefined) return 0;
+    return scope === 'cluster' ? clusterCount(topic) : topic.local.size;
   }
 
   info(): PubSubInfo {

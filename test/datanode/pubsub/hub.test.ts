@@ -34,6 +34,23 @@ test('a message reaches the subscribers of every node, and PUBLISH knows how man
   expect([...mesh.hub('c').names('pattern')].map(String)).toEqual(['n*']);
 });
 
+test('what is asked of one node alone adds up to what the cluster has', async () => {
+  const mesh = new Mesh('a', 'b', 'c');
+  for (const node of ['a', 'b', 'b'])
+    mesh.hub(node).subscribe(listener(), 'channel', bytes('news'));
+  mesh.hub('b').subscribe(listener(), 'channel', bytes('own'));
+  await mesh.run();
+  const hubs = ['a', 'b', 'c'].map((node) => mesh.hub(node));
+  expect(hubs.map((hub) => hub.count('channel', bytes('news'), 'node'))).toEqual([1, 2, 0]);
+  expect(hubs.map((hub) => hub.count('channel', bytes('news')))).toEqual([3, 3, 3]);
+  expect(hubs.map((hub) => [...hub.names('channel', 'node')].map(String))).toEqual([
+    ['news'],
+    ['news', 'own'],
+    [],
+  ]);
+  expect(hubs.map((hub) => hub.nameCount('channel', 'node'))).toEqual([1, 2, 0]);
+});
+
 test('a node is sent only what its clients listen to', async () => {
   const mesh = new Mesh('a', 'b', 'c');
   mesh.hub('b').subscribe(listener(), 'channel', bytes('b'));

@@ -8,6 +8,9 @@ export const subscriptionKinds = ['channel', 'pattern', 'shard'] as const;
 export type SubscriptionKind = (typeof subscriptionKinds)[number];
 export type PublishKind = 'channel' | 'shard';
 
+/** Whose subscriptions are told of: all (when nothing is said), or those of this node's clients. */
+export type PubSubScope = 'cluster' | 'node';
+
 /** What a client is told of a name beyond `limits.channelBytesMax`. */
 export function channelTooLong({ length }: Buffer): string {
   return `ERR a channel name of ${length} bytes is longer than ${limits.channelBytesMax}`;
@@ -47,12 +50,12 @@ export interface PubSub {
   publish(kind: PublishKind, channel: Buffer, payload: Buffer): number;
   /** The same for who can wait: while too much is on its way to this node's clients, it is held back. */
   publishWhenRoom(kind: PublishKind, channel: Buffer, payload: Buffer): number | Promise<number>;
-  /** Names that somebody in the cluster has subscribed to. */
-  names(kind: SubscriptionKind): Iterable<Buffer>;
+  /** Names that somebody has subscribed to. */
+  names(kind: SubscriptionKind, scope?: PubSubScope): Iterable<Buffer>;
   /** How many these are. */
-  nameCount(kind: SubscriptionKind): number;
-  /** Subscriptions of the cluster to one name. */
-  count(kind: SubscriptionKind, name: Buffer): number;
+  nameCount(kind: SubscriptionKind, scope?: PubSubScope): number;
+  /** Subscriptions to one name. */
+  count(kind: SubscriptionKind, name: Buffer, scope?: PubSubScope): number;
 }
 
 /** What INFO and /metrics tell; channels, patterns and clients are this node's own. */

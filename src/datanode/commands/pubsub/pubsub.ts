@@ -14,11 +14,12 @@ import {
   node,
 } from '../rows/command.ts';
 import { helpReply } from '../rows/help.ts';
-import type { NodeContext } from '../rows/node-context.ts';
+import type { NodeContext, Session } from '../rows/node-context.ts';
 import { matchesGlob, parseGlob, patternRefusal } from '../texts/glob.ts';
 import {
   channelTooLong,
   type PublishKind,
+  type PubSubScope,
   type SubscriptionKind,
   subscriptionCount,
 } from './pubsub-port.ts';
@@ -116,10 +117,19 @@ const publish =
     return typeof reached === 'number' ? integer(reached) : reached.then(integer);
   };
 
+/**
+ * Clients of Redis Cluster ask every node, and add up what they are told. They take follower ports for
+ * nodes as well: whose clients those are is told at the cluster port. `undefined`: nobody's.
+ */
+function scopeAt({ door }: Session): PubSubScope | undefined {
+  if (door === 'follower') return undefined;
+  return door === 'cluster' ? 'node' : 'cluster';
+}
+
 /** PUBSUB CHANNELS [pattern] */
 const channels =
   (kind: PublishKind): Run =>
-  (args, { pubsub }) => {
+  (args, { pubsub, session }) => {
     if (args.length > 3) {
       const given = argument(args, 1).toString();
       return error(
@@ -129,18 +139,25 @@ const channels =
     const refusal = args[2] && patternRefusal(args[2]);
     if (refusal !== undefined) return error(refusal);
     const glob = args[2] && parseGlob(args[2]);
-    const names = [...pubsub.names(kind)];
+    const scope = scopeAt(session);
+    const names = scope === undefined ? [] : [...pubsub.names(kind, scope)];
     return array((glob ? names.filter((name) => matchesGlob(glob, name)) : names).map(bulk));
   };
 
 /** PUBSUB NUMSUB [channel [channel ...]] */
 const subscribers =
   (kind: PublishKind): Run =>
-  (args, { pubsub }) =>
-    array(args.slice(2).flatMap((name) => [bulk(name), integer(pubsub.count(kind, name))]));
+  (args, { pubsub, session }) => {
+    const scope = scopeAt(session);
+    const count = (name: Buffer) => (scope === undefined ? 0 : pubsub.count(kind, name, scope));
+    return array(args.slice(2).flatMap((name) => [bulk(name), integer(count(name))]));
+  };
 
 /** PUBSUB NUMPAT: patterns, each once. */
-const patterns: Run = (_args, { pubsub }) => integer(pubsub.nameCount('pattern'));
+const patterns: Run = (_args, { pubsub, session }) => {
+  const scope = scopeAt(session);
+  return integer(scope === undefined ? 0 : pubsub.nameCount('pattern', scope));
+};
 
 function row(
   name: string,

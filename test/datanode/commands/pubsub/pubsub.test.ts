@@ -1,5 +1,6 @@
 /** Commands of pub/sub on one node; connections and peers have tests of their own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { encodePeerBody } from '../../../../src/datanode/pubsub/peer-codec.ts';
 import { encodeReply } from '../../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../../src/datanode/resp/reply.ts';
 import { FakeNode } from '../fake-node.ts';
@@ -45,6 +46,37 @@ test('PUBSUB NUMPAT counts patterns without a look at each', async () => {
   const names = vi.spyOn(node.pubsub, 'names');
   expect(await ask(node, 'PUBSUB NUMPAT')).toBe(':2\r\n');
   expect(names).not.toHaveBeenCalled();
+});
+
+describe('PUBSUB tells', () => {
+  const asks = ['NUMSUB a', 'SHARDNUMSUB s', 'NUMPAT', 'CHANNELS', 'SHARDCHANNELS'];
+  const numbered = (name: string, count: number) => push('*', name, count);
+
+  beforeEach(async () => {
+    await ask(node, 'SUBSCRIBE a');
+    await ask(node, 'PSUBSCRIBE p*');
+    await ask(node, 'SSUBSCRIBE s');
+    const counts = (['channel', 'pattern', 'shard'] as const).map((kind) => {
+      const name = Buffer.from({ channel: 'a', pattern: 'q*', shard: 's' }[kind]);
+      return { kind, name, count: 2 };
+    });
+    const body = encodePeerBody({ type: 'counts', anew: true, counts, version: 0 });
+    node.pubsub.onPost('peer', body, { pause: () => {}, resume: () => {} });
+  });
+
+  test.for([
+    ['gateway', [numbered('a', 3), numbered('s', 3), ':2\r\n', push('*', 'a'), push('*', 's')]],
+    ['cluster', [numbered('a', 1), numbered('s', 1), ':1\r\n', push('*', 'a'), push('*', 's')]],
+    ['follower', [numbered('a', 0), numbered('s', 0), ':0\r\n', '*0\r\n', '*0\r\n']],
+  ] as const)(
+    'of all at the gateway port, of a node where clients add up (%s)',
+    async ([door, answers]) => {
+      Object.assign(node.session, { door });
+      for (const [at, name] of asks.entries()) {
+        expect(await ask(node, `PUBSUB ${name}`)).toBe(answers[at]);
+      }
+    },
+  );
 });
 
 test('PUBLISH and SPUBLISH reach who listens, and say how many', async () => {
