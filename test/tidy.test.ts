@@ -9,11 +9,15 @@ import { commandTable } from '../src/datanode/commands/table/table.ts';
 
 const root = join(import.meta.dirname, '..');
 
+/** What suites of `test/foreign` have installed. */
+const FOREIGN = /(?:^|[/\\])(?:node_modules|\.venv)[/\\]/;
+
 function filesBelow(folder: string, suffix = '.ts'): string[] {
   const path = join(root, folder);
   if (!existsSync(path)) return [];
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith(suffix) && statSync(join(path, name)).isFile())
+    .filter((name) => name.endsWith(suffix) && !FOREIGN.test(name))
+    .filter((name) => statSync(join(path, name)).isFile())
     .map((name) => join(folder, name).split(sep).join('/'))
     .sort();
 }
