@@ -1,0 +1,37 @@
+# What the worker runs. How often a job ran is counted in the cluster.
+require 'sidekiq'
+
+# A namespace of one partition: Sidekiq changes keys of any names in one transaction.
+PLACE = ENV.fetch('KVORUM_GATEWAYS').split(',').first
+URL = "redis://#{PLACE}/1".freeze
+
+Sidekiq.configure_client { |config| config.redis = { url: URL } }
+Sidekiq.configure_server { |config| config.redis = { url: URL } }
+Redis.sadd_returns_boolean = false
+
+class Add
+  include Sidekiq::Worker
+  sidekiq_options retry: false
+
+  def perform(number)
+    Sidekiq.redis { |redis| redis.incrby('sum', number) }
+  end
+end
+
+class Fail
+  include Sidekiq::Worker
+
+  def perform
+    raise 'as it should'
+  end
+end
+
+class Sleep
+  include Sidekiq::Worker
+
+  def perform(seconds)
+    Sidekiq.redis { |redis| redis.incr('began') }
+    sleep seconds
+    Sidekiq.redis { |redis| redis.incr('ended') }
+  end
+end
