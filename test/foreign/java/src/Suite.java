@@ -1,0 +1,23 @@
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Clients of Java against a cluster: `java ... Suite [WORDS]`, words of the names of what to try.
+ */
+public final class Suite {
+  private Suite() {}
+
+  public static void main(String[] words) throws Exception {
+    Report.only(words);
+    JedisGateway.all();
+    JedisClusterPort.all();
+    LettuceGateway.all();
+    LettuceCluster.all();
+    RedissonServers.all();
+    Faults.all(
+        Stream.of(JedisFaults.clients(), LettuceFaults.clients(), RedissonFaults.clients())
+            .flatMap(List::stream)
+            .toList());
+    System.exit(Report.failed > 0 ? 1 : 0);
+  }
+}
