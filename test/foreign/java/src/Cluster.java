@@ -44,11 +44,12 @@ final class Cluster {
   }
 
   /** Each leader hands over to the node behind its own; a few may be handed back, to be even. */
-  static void moveAllLeaders() throws Exception {
+  static void moveAllLeaders(long pauseMs) throws Exception {
     List<Partition> before = partitions();
     for (Partition partition : before) {
       int own = NODES.indexOf(partition.leader());
       transfer(partition.number(), NODES.get((own + 1) % NODES.size()));
+      Thread.sleep(pauseMs);
     }
     Report.eventually(
         "all lead who are wanted",

@@ -34,16 +34,16 @@ final class Faults {
   private int kills = 0;
 
   /** One phase after the other, since each begins with what the last has left. */
-  static void all(List<Named> named) {
+  static void all(String who, List<Named> named, long pauseMs) {
     Faults faults = new Faults();
-    Report.of("all clients");
-    Report.tries("leaders move, which nobody sees", () -> faults.leadersMove(named));
+    Report.of("faults, " + who);
+    Report.tries("leaders move, which nobody sees", () -> faults.leadersMove(named, pauseMs));
     Report.tries("datanode3 is killed", () -> faults.kill("datanode3"));
     Report.tries("datanode1, whose gateway they use, is killed", () -> faults.kill("datanode1"));
     Report.tries("nothing is lost, nor done too often", faults::end);
   }
 
-  private void leadersMove(List<Named> named) throws Exception {
+  private void leadersMove(List<Named> named, long pauseMs) throws Exception {
     for (Named each : named) {
       Client client = each.opens().open();
       clients.add(client);
@@ -55,7 +55,7 @@ final class Faults {
     }
     everyoneGoesOn("at first");
     for (int i = 0; i < 3; i++) {
-      Cluster.moveAllLeaders();
+      Cluster.moveAllLeaders(pauseMs);
       everyoneGoesOn("after leaders have moved");
     }
     for (Worker worker : workers) {

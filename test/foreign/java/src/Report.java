@@ -22,7 +22,7 @@ final class Report {
             thread.setDaemon(true);
             return thread;
           });
-  private static final int SECONDS = 120;
+  private static final int SECONDS = 180;
 
   private static String prefix = "";
   private static String[] words = {};

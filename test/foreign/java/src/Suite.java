@@ -14,10 +14,14 @@ public final class Suite {
     LettuceGateway.all();
     LettuceCluster.all();
     RedissonServers.all();
-    Faults.all(
-        Stream.of(JedisFaults.clients(), LettuceFaults.clients(), RedissonFaults.clients())
-            .flatMap(List::stream)
-            .toList());
+    Faults.all("all", everyone(), 0);
+    Faults.all("redisson, one leader after the other", RedissonFaults.clusterClients(), 1_000);
     System.exit(Report.failed > 0 ? 1 : 0);
+  }
+
+  private static List<Faults.Named> everyone() {
+    return Stream.of(JedisFaults.clients(), LettuceFaults.clients(), RedissonFaults.clients())
+        .flatMap(List::stream)
+        .toList();
   }
 }
