@@ -86,8 +86,6 @@ final class RedissonServers {
   }
 
   private static void users() {
-    RedissonClient admin = Redisson.create(gateway(Protocol.RESP3));
-    admin.shutdown();
     Config config = cluster(Protocol.RESP3).setUsername("nobody").setPassword("wrong");
     Report.refuses("WRONGPASS", () -> Redisson.create(config));
   }
