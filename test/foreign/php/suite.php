@@ -2,7 +2,7 @@
 /*
  * PhpRedis of the system's PHP (tried: 5.3.7): Redis at a gateway, and RedisCluster; then counters while
  * leaders move and nodes die. Not tried, because kvorum has none of it: scripts, streams, SELECT of a
- * database that nobody has made, and sessions of PHP, whose locks are scripts.
+ * database that nobody has made, and locks of PHP sessions, which are scripts.
  */
 require 'trouble.php';
 
