@@ -2,7 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { crc32 } from '../../../src/common/checksum.ts';
 import { messageOf } from '../../../src/common/errors.ts';
 import { limits } from '../../../src/common/limits.ts';
-import { decodeBatch, encodeBatch, LOG_HEADER_BYTES } from '../../../src/meta/embedded/format.ts';
+import {
+  decodeBatch,
+  encodeBatch,
+  encodeLogHeader,
+  LOG_HEADER_BYTES,
+} from '../../../src/meta/embedded/format.ts';
 import { putRequestCodec, txnRequestCodec } from '../../../src/meta/embedded/messages.ts';
 import { compact, contentsOf, grant, put, rangeOf, StoreLife } from './store-life.ts';
 
@@ -74,6 +79,71 @@ describe('durability', () => {
     const again = await life.open();
     expect(again.state.revision).toBe(1 + puts);
     await life.until(again.close());
+  });
+
+  test('nor is the new log lost, whenever the power goes while it takes the place of the old one', async () => {
+    const value = Buffer.alloc(limits.metaValueBytesMax - 1, 'v');
+    const first = new StoreLife('full');
+    const full = await first.open();
+    while ((await first.bytesOf('log-1')).length < limits.metaLogBytes) {
+      await first.put(full, '/a', value);
+    }
+    await first.until(full.close());
+    const files = first.disk.copy();
+    for (let seed = 0; seed < 30; seed++) {
+      const life = new StoreLife(`replaced ${seed}`);
+      life.disk.putBack(files);
+      const store = await life.open();
+      put(store, '/b', 'rotates').catch(() => {});
+      // it takes 5 ms, and then nothing is written
+      await life.pass(seed * 0.2);
+      life.crash('os');
+      const again = await life.open();
+      expect(contentsOf(again)['/a']).toHaveLength(value.length);
+      await life.until(again.close());
+    }
+  });
+
+  test('what was shown after a restart is there after the next, synced before or not', async () => {
+    let shown = 0;
+    for (let seed = 0; seed < 20; seed++) {
+      const life = new StoreLife(`shown ${seed}`);
+      const store = await life.open();
+      await life.put(store, '/a', '1');
+      put(store, '/b', '2').catch(() => {});
+      // written, and the sync is under way
+      await life.pass(0.3);
+      life.crash('process');
+      const before = contentsOf(await life.open());
+      if ('/b' in before) shown++;
+      life.crash('os');
+      const again = await life.open();
+      expect(contentsOf(again), `seed ${seed}`).toEqual(before);
+      await life.until(again.close());
+    }
+    expect(shown).toBeGreaterThan(10);
+  });
+
+  test('a log that is written to is not marked; once it is idle it is, once', async () => {
+    const life = new StoreLife('marks');
+    const store = await life.open();
+    const size = async () => (await life.bytesOf('log-1')).length;
+    const grown = async (waitMs: number) => {
+      const before = await size();
+      for (let at = 0; at < 20; at++) {
+        await life.put(store, '/a', '1');
+        await life.pass(waitMs);
+      }
+      return (await size()) - before;
+    };
+    expect(await grown(20)).toBe(await grown(0));
+    await life.pass(100);
+    const marked = await size();
+    await life.pass(1_000);
+    expect(await size()).toBe(marked);
+    await life.until(store.close());
+    expect(await size()).toBe(marked);
+    await expect(put(store, '/a', '2')).rejects.toMatchObject({ code: 'STOPPING' });
   });
 
   test('what was accepted while history reached behind the snapshot is accepted after a restart', async () => {
@@ -230,6 +300,28 @@ describe('durability', () => {
     await life.until(store.close());
   });
 
+  test.each([
+    ['number', limits.metaWritesWaitingMax, 1],
+    ['bytes', limits.metaLogBatchBytesMax / limits.metaValueBytesMax, limits.metaValueBytesMax],
+  ])(
+    'writes beyond the bound of %s are refused, and those before are done',
+    async (_, most, bytes) => {
+      const life = new StoreLife('writes');
+      const store = await life.open();
+      const value = Buffer.alloc(bytes);
+      const writing = Array.from({ length: most }, (_, at) => put(store, `/${at % 8}`, value));
+      const { revision } = store.state;
+      await expect(put(store, '/x', value)).rejects.toMatchObject({
+        code: 'BUSY',
+        message: expect.stringMatching('writes wait'),
+      });
+      expect(store.state.revision).toBe(revision);
+      await life.until(Promise.all(writing));
+      await life.put(store, '/x', 'later');
+      await life.until(store.close());
+    },
+  );
+
   test('compares that change nothing are refused too when too many wait', async () => {
     const life = new StoreLife('compares');
     const store = await life.open();
@@ -344,6 +436,29 @@ describe('damage', () => {
     expect(await life.bytesOf('log-1')).toEqual(before);
   });
 
+  test('batches that are sound, and do not follow each other, are told', async () => {
+    const { life, firstEnds } = await written();
+    life.crash('process');
+    const second = decodeBatch(await life.bytesOf('log-1'), 1, firstEnds);
+    if (second === undefined || second === 'unreadable') throw new Error('no batch');
+    const third = { number: 3, durable: 2, records: second.batch.records };
+    const file = await life.until(life.disk.open('driver/meta/log-1', 'write'));
+    await life.until(file.truncate(firstEnds));
+    await life.until(file.pwrite(firstEnds, encodeBatch(1, firstEnds, third)));
+    expect(await refusal(life)).toBe(
+      `driver/meta/log-1: batches out of order at offset ${firstEnds}; ${remedy}`,
+    );
+  });
+
+  test('an empty log of a later snapshot says that there was one', async () => {
+    const life = new StoreLife('later');
+    await life.until(life.disk.makeDir('driver/meta'));
+    const file = await life.until(life.disk.open('driver/meta/log-2', 'create'));
+    await life.until(file.pwrite(0, encodeLogHeader(2)));
+    await life.until(file.close());
+    expect(await refusal(life)).toMatch(/snapshot-2: is missing beside its log/);
+  });
+
   test('of a snapshot whose checksum is right is told as well', async () => {
     const { life, store } = await written();
     await life.until(store.close());
@@ -427,5 +542,39 @@ describe('leases', () => {
     expect(contentsOf(third)).toEqual({});
     expect([...third.state.leases.keys()]).toEqual([]);
     await life.until(third.close());
+  });
+
+  test('that cannot be removed because too much waits is removed later', async () => {
+    const life = new StoreLife('busy');
+    const store = await life.open();
+    await life.until(grant(store, 7, 10));
+    store.leases.start(7, 10_000);
+    await life.put(store, '/leased', 'x', 7);
+    const endsMs = life.scheduler.nowMs + (store.leases.remainingMs(7) ?? 0);
+    life.disk.slow(2_000);
+    await life.pass(endsMs - 500 - life.scheduler.nowMs);
+    const first = put(store, '/a', '1');
+    await life.pass(10);
+    const more = Array.from({ length: limits.metaWritesWaitingMax }, () => put(store, '/a', '2'));
+    await life.pass(600);
+    expect(store.leases.remainingMs(7)).toBeGreaterThan(0);
+    expect(contentsOf(store)).toHaveProperty('/leased');
+    await life.until(Promise.all([first, ...more]));
+    await life.pass(3_000);
+    expect(contentsOf(store)).not.toHaveProperty('/leased');
+    life.disk.slow(1);
+    await life.until(store.close());
+  });
+
+  test('end no more, and are not tried again, once the store is closed', async () => {
+    const life = new StoreLife('closed');
+    const store = await life.open();
+    await life.until(grant(store, 7, 10));
+    store.leases.start(7, 10_000);
+    await life.until(store.close());
+    let tries = 0;
+    store.leases.start = () => tries++;
+    await life.pass(60_000);
+    expect([tries, [...store.state.leases.keys()]]).toEqual([0, [7]]);
   });
 });

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
 import { RESTORE_LEAP, restoreStore } from '../../../src/meta/embedded/restore.ts';
 import { type EmbeddedStore, startEmbeddedStore } from '../../../src/meta/embedded/server.ts';
+import { emptyImage } from '../../../src/meta/embedded/state.ts';
 import { connectEtcd } from '../../../src/meta/etcd.ts';
 import { decodeRecord, recordKinds } from '../../../src/meta/records.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
@@ -85,6 +86,14 @@ describe('a store made anew from what was kept of it', () => {
       nextGroup: 9 + RESTORE_LEAP,
       nextReplica: 25 + RESTORE_LEAP,
     });
+  });
+
+  test('gives out no lease id that the old one may have given out since', async () => {
+    await restore('new', { id: '77', revision: 5, items: kept });
+    const { url } = await serve('new');
+    client = connectEtcd({ ...world, urls: [url] });
+    const lease = await client.grantLease(30_000);
+    expect(Number(lease.id)).toBeGreaterThan(emptyImage(77).nextLease + RESTORE_LEAP / 4);
   });
 
   test('is not written where a store is, nor from what names no cluster', async () => {
