@@ -115,7 +115,6 @@ export class Announcer {
 
   close(): void {
     this.#retry?.cancel();
-    this.#patience?.cancel();
     this.#feeds.clear();
     this.#settle();
   }
