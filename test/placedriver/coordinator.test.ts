@@ -14,6 +14,7 @@ import {
 import type { MetaStore } from '../../src/meta/store.ts';
 import { PlacedriverCoordinator } from '../../src/placedriver/coordinator.ts';
 import type { PlacementSettings } from '../../src/placedriver/term.ts';
+import { hooked } from './master.ts';
 
 let meta: MemoryMeta;
 let store: MetaStore;
@@ -35,15 +36,17 @@ function start(
     placement = {},
     reads,
     logger = silentLogger,
+    hooks = () => ({}),
   }: {
     placement?: Partial<PlacementSettings>;
     reads?: NamespaceRecord['reads'];
     logger?: Logger;
+    hooks?: (store: MetaStore) => Partial<MetaStore>;
   } = {},
 ) {
   const client = meta.connect();
   const coordinator = new PlacedriverCoordinator({
-    store: client,
+    store: hooked(client, hooks(client)),
     clock: systemClock,
     random: seededRandom(name),
     logger,
@@ -275,6 +278,63 @@ describe('a placedriver', () => {
     // there are five of them
     await expect.poll(() => endOfTurn.mock.calls.length).toBeGreaterThanOrEqual(4);
     endOfTurn.mockRestore();
+  });
+
+  test('stopped, it gives its lease up when its work is over, not before', async () => {
+    const order: string[] = [];
+    let goOn = () => {};
+    const may = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const hooks = (client: MetaStore): Partial<MetaStore> => ({
+      grantLease: async (ttlMs) => {
+        const lease = await client.grantLease(ttlMs);
+        const revoke = () => {
+          order.push('revoked');
+          return lease.revoke();
+        };
+        return Object.create(lease, { revoke: { value: revoke }, lost: { get: () => lease.lost } });
+      },
+      transaction: async (compares, operations) => {
+        const isFirst = operations[0]?.key.startsWith(keys.control) && order.length === 0;
+        if (!isFirst) return client.transaction(compares, operations);
+        order.push('begun');
+        await may;
+        order.push('written');
+        return client.transaction(compares, operations);
+      },
+    });
+    const { coordinator } = start('pd1', { hooks });
+    await expect.poll(() => order).toContain('begun');
+    const stopping = coordinator.stop();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    goOn();
+    await stopping;
+    expect(order).toEqual(['begun', 'written', 'revoked']);
+  });
+
+  test('begins no other work once its mastership is lost, though the store has not seen that', async () => {
+    await registerAll();
+    const lost = new AbortController();
+    let ended = false;
+    const hooks = (client: MetaStore): Partial<MetaStore> => ({
+      campaign: async (prefix, value, lease, signal) => {
+        if (lost.signal.aborted) {
+          ended = true;
+          return new Promise((_, reject) => signal?.addEventListener('abort', reject));
+        }
+        const leadership = await client.campaign(prefix, value, lease, signal);
+        return { ...leadership, lost: lost.signal };
+      },
+      transaction: async (compares, operations) => {
+        const result = await client.transaction(compares, operations);
+        if (operations[0]?.key.startsWith(keys.control)) lost.abort();
+        return result;
+      },
+    });
+    start('pd1', { hooks });
+    await expect.poll(() => ended).toBe(true);
+    expect(await store.get(keys.namespace('default'))).toBeUndefined();
   });
 
   test('an operator asks the master, and no other', async () => {
