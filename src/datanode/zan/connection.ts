@@ -75,7 +75,6 @@ export class ZanConnection implements ClientConnection {
   /** Answers what is under way, begins nothing more, and closes. */
   finish(): void {
     this.#stopping = true;
-    this.#releaseHeld();
     this.#stream.endWhenAnswered();
   }
 
@@ -196,7 +195,6 @@ export class ZanConnection implements ClientConnection {
     this.#lanes.close();
     this.#held?.forget();
     this.#held = undefined;
-    this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
 }

@@ -372,6 +372,30 @@ test('CLIENT PAUSE holds back what comes, in order', async () => {
   await client.until((text) => text === '$-1\r\n+OK\r\n$1\r\n1\r\n');
 });
 
+describe('what CLIENT PAUSE holds back', () => {
+  beforeEach(async () => {
+    const gateway = await RawClient.open(doors.gateway);
+    clients.push(gateway);
+    expect(await said('CLIENT PAUSE 60000 WRITE', gateway)).toBe('+OK');
+    client.socket.write(wire('set default:t:a 1'));
+    await client.until(() => doors.server.info().blockedClients === 1);
+  });
+
+  test('keeps no node from stopping: the pause ends first, and it is done', async () => {
+    await doors.close();
+    await client.until(() => client.closed);
+    expect(client.text).toBe('+OK\r\n');
+  });
+
+  test('is not done for a client that has ended meanwhile', async () => {
+    client.socket.end();
+    await client.until(() => client.closed);
+    const other = await connect();
+    expect(await said('CLIENT UNPAUSE', clients[1])).toBe('+OK');
+    expect(await said('get default:t:a', other)).toBe('$-1');
+  });
+});
+
 test.each([
   ['pw', '+OK\r\n'],
   ['wrong', '-WRONGPASS'],
