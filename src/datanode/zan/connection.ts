@@ -13,6 +13,7 @@ import { error, OK, type Reply } from '../resp/reply.ts';
 import { ClientStream } from '../server/client-stream.ts';
 import type { ClientConnection, ConnectionWorld } from '../server/connection-world.ts';
 import { LaneSet, type LanesWorld } from '../server/lane-set.ts';
+import { silences } from '../server/push-outlet.ts';
 import type { ReplySlot } from '../server/reply-queue.ts';
 import { badShape } from '../server/request-shape.ts';
 import { createSession } from '../server/session.ts';
@@ -173,9 +174,11 @@ export class ZanConnection implements ClientConnection {
     if (command.name === 'auth' && args.length === 2 && access.isOpen) {
       return this.#settle(sent, OK);
     }
+    const wasOff = session.replyMode === 'off';
     const done = (reply: Reply) => {
       watch.answered(session, command, args, sent.arrivedMs, reply);
       slot.protocol = session.protocol;
+      slot.silent = silences(command, session, slot.silent && !wasOff);
       this.#settle(sent, reply);
     };
     try {

@@ -349,12 +349,15 @@ describe('users', () => {
     await said('ACL SETUSER bob on >secret ~t:b* +@read', gateway);
     await said('ACL SETUSER default resetpass >x', gateway);
     const fresh = await connect();
-    expect(await said('get default:t:b1', fresh)).toMatch(/^-NOAUTH/);
+    for (const line of ['get default:t:b1', 'client list', 'info', 'advscan default:t: KV']) {
+      expect(await said(line, fresh)).toMatch(/^-NOAUTH/);
+    }
     expect(await said('auth wrong', fresh)).toMatch(/^-WRONGPASS/);
     expect(await said('auth bob secret', fresh)).toBe('+OK');
     expect(await said('get default:t:b1', fresh)).toBe('$-1');
     expect(await said('get default:t:a', fresh)).toMatch(/^-NOPERM/);
     expect(await said('set default:t:b1 x', fresh)).toMatch(/^-NOPERM/);
+    expect(await said('client list', fresh)).toMatch(/^-NOPERM/);
   });
 });
 
@@ -370,6 +373,15 @@ test('CLIENT PAUSE holds back what comes, in order', async () => {
   expect(client.text).toBe('$-1\r\n');
   expect(await said('CLIENT UNPAUSE', gateway)).toBe('+OK');
   await client.until((text) => text === '$-1\r\n+OK\r\n$1\r\n1\r\n');
+});
+
+test('CLIENT REPLY is answered only when it is ON, and SKIP leaves out one reply', async () => {
+  client.socket.write(wire('client reply skip') + wire('echo a') + wire('echo b') + wire('echo c'));
+  expect(await client.until((text) => text.endsWith('c\r\n'))).toBe('$1\r\nb\r\n$1\r\nc\r\n');
+  const before = client.text.length;
+  client.socket.write(wire('client reply off') + wire('echo d') + wire('client reply on'));
+  const text = await client.until((so) => so.endsWith('+OK\r\n'));
+  expect(text.slice(before)).toBe('+OK\r\n');
 });
 
 describe('what CLIENT PAUSE holds back', () => {
