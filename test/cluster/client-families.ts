@@ -184,6 +184,30 @@ const transactions: Family = async (client, tag) => {
   expect(await client.get(key)).toBe('2');
 };
 
+/** A lock and a field that expire, as clients have them that know nothing of these commands yet. */
+const newer: Family = async (client, tag) => {
+  const [lock, hash] = [`${tag}lock`, `${tag}fields`];
+  expect(await client.call('SET', lock, 'mine', 'NX', 'PX', '60000')).toBe('OK');
+  expect(await client.call('SET', lock, 'mine', 'IFEQ', 'other', 'PX', '90000')).toBe(null);
+  expect(await client.call('SET', lock, 'mine', 'IFEQ', 'mine', 'PX', '90000')).toBe('OK');
+  expect(await client.call('DELEX', lock, 'IFEQ', 'other')).toBe(0);
+  const digest = await client.call('DIGEST', lock);
+  expect(await client.call('DELEX', lock, 'IFDEQ', String(digest))).toBe(1);
+  const set = ['EX', '100', 'FIELDS', '2', 'a', '1', 'b', '2'];
+  expect(await client.call('HSETEX', hash, 'FNX', ...set)).toBe(1);
+  expect(await client.call('HSETEX', hash, 'FNX', ...set)).toBe(0);
+  const read = ['FIELDS', '2', 'a', 'none'];
+  expect(await client.call('HGETEX', hash, 'PERSIST', ...read)).toEqual(['1', null]);
+  expect(await client.call('HTTL', hash, 'FIELDS', '2', 'a', 'b')).toEqual([
+    -1,
+    expect.any(Number),
+  ]);
+  expect(await client.call('HGETDEL', hash, ...read)).toEqual(['1', null]);
+  expect(await client.hgetall(hash)).toEqual({ b: '2' });
+  const replies = await client.multi().set(lock, 'v').call('DELEX', lock, 'IFEQ', 'v').exec();
+  expect(replies?.map(([, reply]) => reply)).toEqual(['OK', 1]);
+};
+
 const errors: Family = async (client, tag) => {
   const key = `${tag}e`;
   await client.set(key, 'text');
@@ -213,5 +237,6 @@ export const families: Readonly<Record<string, Family>> = {
   keyspace,
   pipelines,
   transactions,
+  'newer than 7.4': newer,
   errors,
 };
