@@ -416,10 +416,8 @@ export const exceptions: readonly Exception[] = [
   },
   {
     commands: 'those of scripts, streams, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
-    differs:
-      'they are unknown commands, those of scripts and functions not offered; rules of users may name them',
-    reason:
-      'there are none here, and raft replicates; Redisson sends an unknown EVALSHA again, for ever',
+    differs: "they are unknown commands; EVALSHA's error says so later; users' rules may name them",
+    reason: 'there are none here, and raft replicates; Redisson repeats EVALSHA else, for ever',
   },
   {
     commands: 'SPUBLISH in MULTI beside a key of another slot, on the cluster port',

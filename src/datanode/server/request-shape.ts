@@ -10,9 +10,7 @@ import { error, type Reply } from '../resp/reply.ts';
 
 const SHOWN_CHARACTERS_MAX = 128;
 
-const SCRIPTING = new Set(
-  'eval eval_ro evalsha evalsha_ro fcall fcall_ro function script'.split(' '),
-);
+const SCRIPTS_BY_HASH: ReadonlySet<string> = new Set(['evalsha', 'evalsha_ro']);
 
 /** Undefined: nothing is. `command`: that of `args`; `valueBytesMax`: as the node's settings say. */
 export function badShape(
@@ -56,15 +54,13 @@ function tooLong(command: Command, args: CommandLine, valueBytesMax: number): Re
 }
 
 /**
- * Redis's text, with as many arguments as fit 128 characters. Scripts have one of their own: Redisson takes
- * an unknown EVALSHA for an EVALSHA_RO that is too new, and sends it again and again, for ever.
+ * Redis's text, with as many arguments as fit 128 characters. That of EVALSHA begins otherwise: Redisson
+ * takes one that begins so for an EVALSHA_RO that is too new, and sends EVALSHA again, for ever.
  */
 export function unknownCommand(args: CommandLine): Reply {
   const name = shown(args[0]!);
-  if (SCRIPTING.has(name.toLowerCase())) {
-    return error(
-      `ERR scripts and functions are not offered by this server, so there is no '${name}'`,
-    );
+  if (SCRIPTS_BY_HASH.has(name.toLowerCase())) {
+    return error(`ERR scripts are not offered: unknown command '${name}'`);
   }
   let rest = '';
   for (const argument of args.slice(1)) {

@@ -187,7 +187,7 @@ final class JedisCommands {
     Report.refuses("WRONGTYPE", () -> jedis.lpush("e", "x"));
     Report.refuses("ERR value is not an integer", () -> jedis.incr("e"));
     Report.refuses(
-        "ERR scripts and functions are not offered", () -> jedis.eval("return 1", 1, "e"));
+        "ERR unknown command", () -> jedis.eval("return 1", 1, "e"));
     Report.refuses("ERR unknown command", () -> jedis.jsonGet("e"));
   }
 }

@@ -268,6 +268,6 @@ final class RedissonObjects {
   }
 
   private static void refused(Report.Body body) {
-    Report.refuses("ERR scripts and functions are not offered", body);
+    Report.refuses("ERR scripts are not offered", body);
   }
 }
