@@ -16,6 +16,7 @@ import { doubleWord, integerWord, words } from './words.ts';
 const elsewhere: Readonly<Record<string, string>> = {
   dump: 'dump.test.ts: the bytes are our own',
   restore: 'dump.test.ts: it wants payloads',
+  'restore-asking': 'RESTORE by another name',
   pfadd: 'hyperloglog.test.ts: counting a sketch changes it in Redis',
   pfcount: 'hyperloglog.test.ts',
   pfmerge: 'hyperloglog.test.ts',

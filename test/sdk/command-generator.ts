@@ -24,10 +24,10 @@ const ofConnections = new Set(
 
 /**
  * Those of sessions (`kv.once`) as well: the SDK sends them by itself; and those that only
- * ZanRedisDB's door translates to (`zan.set`).
+ * ZanRedisDB's door translates to (`zan.set`), or nodes of a Redis Cluster send.
  */
 function isOfConnection({ name }: Command): boolean {
-  return ofConnections.has(name) || /^(kv|zan)\./.test(name);
+  return ofConnections.has(name) || /^(kv|zan)\.|-asking$/.test(name);
 }
 
 /** Commands of a node that change nothing: sent again whatever became of them. */

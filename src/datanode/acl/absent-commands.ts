@@ -12,7 +12,7 @@ const subcommands: Readonly<Record<string, string>> = {
 
 const plain =
   'eval eval_ro evalsha evalsha_ro failover fcall fcall_ro function migrate pfdebug psync replconf ' +
-  'replicaof restore-asking script slaveof sync xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
+  'replicaof script slaveof sync xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
   'xpending xrange xread xreadgroup xrevrange xsetid xtrim';
 
 /** In lower case, subcommands as `script|load`. */

@@ -172,6 +172,7 @@ expiretime r 1:r0,1
 pexpiretime r 1:r0,1
 dump r 1:r0,1
 restore w 1:r0,1
+restore-asking c 1:r0,1
 object r 2:r0,1
 memory r 2:r0,1
 scan r

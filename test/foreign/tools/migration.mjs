@@ -1,30 +1,40 @@
 /** From a redis-server into the cluster: `redis-cli --cluster import`, and MIGRATE to a gateway port. */
 import { strict as assert } from 'node:assert';
-import { attempt, beside, cli, cluster, freePort, gateway } from './place.mjs';
+import {
+  attempt,
+  beside,
+  cli,
+  cluster,
+  directory,
+  eventually,
+  freePort,
+  gateway,
+} from './place.mjs';
 
 export async function tryMigration() {
+  await besideRedis([], async (source) => {
+    await fill(source);
+    await attempt('redis-cli --cluster import', () => imports(source));
+    await attempt('MIGRATE to a gateway port', () => migrates(source));
+  });
+  const node = ['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())];
+  await besideRedis(node, async (source) => {
+    await cli(source, 'CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    await eventually(async () => assert.match(await cli(source, 'CLUSTER', 'INFO'), /state:ok/));
+    await fill(source);
+    await attempt('MIGRATE of a node in a Redis Cluster', () => migratesEach(source));
+  });
+}
+
+/** Settings are on the command line: no file of this machine's is read, and what is written goes with the cluster. */
+async function besideRedis(more, use) {
   const port = await freePort();
   const source = `127.0.0.1:${port}`;
-  // Its settings are on the command line: no file of this machine's is read, and none is written.
-  const command = [
-    'redis-server',
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--maxmemory',
-    '1gb',
-  ];
-  command.push('--proto-max-bulk-len', '16777216', '--save', '', '--appendonly', 'no');
-  await beside(
-    command,
-    async () => assert.equal(await cli(source, 'PING'), 'PONG'),
-    async () => {
-      await fill(source);
-      await attempt('redis-cli --cluster import', () => imports(source));
-      await attempt('MIGRATE to a gateway port', () => migrates(source));
-    },
-  );
+  const command = ['redis-server', '--port', String(port), '--bind', '127.0.0.1'];
+  command.push('--maxmemory', '1gb', '--proto-max-bulk-len', '16777216');
+  command.push('--save', '', '--appendonly', 'no', '--dir', directory, ...more);
+  const isReady = async () => assert.equal(await cli(source, 'PING'), 'PONG');
+  await beside(command, isReady, () => use(source));
 }
 
 const many = Array.from({ length: 700 }, (_, i) => String(i));
@@ -81,10 +91,22 @@ async function imports(source) {
   await arrived(source);
 }
 
+/** All at once. */
 async function migrates(source) {
   await cli(gateway, 'DEL', ...keys);
-  const [host, port] = gateway.split(':');
-  const options = ['', '0', '10000', 'COPY', 'KEYS', ...keys];
-  assert.equal(await cli(source, 'MIGRATE', host, port, ...options), 'OK');
+  await migrate(source, keys);
   await arrived(source);
+}
+
+/** One after the other: a node of a cluster takes keys of one slot only. */
+async function migratesEach(source) {
+  await cli(gateway, 'DEL', ...keys);
+  for (const key of keys) await migrate(source, [key]);
+  await arrived(source);
+}
+
+async function migrate(source, names) {
+  const [host, port] = gateway.split(':');
+  const options = ['', '0', '10000', 'COPY', 'KEYS', ...names];
+  assert.equal(await cli(source, 'MIGRATE', host, port, ...options), 'OK');
 }

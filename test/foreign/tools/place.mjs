@@ -8,6 +8,7 @@ const places = (name) => process.env[name].split(',');
 
 export const gateway = places('KVORUM_GATEWAYS')[0];
 export const cluster = places('KVORUM_CLUSTER');
+export const directory = process.env.KVORUM_DIRECTORY;
 
 /** What redis-cli prints, asked at a place. */
 export async function cli(place, ...args) {
@@ -41,7 +42,8 @@ export async function beside([command, ...args], isReady, use) {
   }
 }
 
-async function eventually(isSo) {
+/** Resolves once `isSo` does, within 30 s. */
+export async function eventually(isSo) {
   const end = Date.now() + 30_000;
   for (;;) {
     try {

@@ -203,6 +203,7 @@ pttl key
 rename key newkey
 renamenx key newkey
 restore key ttl:integer serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
+restore-asking key ttl:integer serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]
 scan cursor [MATCH pattern] [COUNT count] [TYPE type]
 sort ${SORTING} [STORE destination]
 sort_ro ${SORTING}

@@ -101,7 +101,7 @@ const lines: readonly { readonly specs: readonly string[]; readonly of: string }
   },
   {
     specs: ['index 1 · range 0 1 0 · OW update'],
-    of: 'psetex restore setex zan.set',
+    of: 'psetex restore restore-asking setex zan.set',
   },
   {
     specs: ['index 1 · range 0 1 0 · OW update', 'index 2 · keynum 0 1 1 · RO access'],

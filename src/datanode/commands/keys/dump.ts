@@ -234,6 +234,15 @@ function restoreAppliesFrom(line: readonly Buffer[]): number {
 
 const column = { categories: ['keyspace'], group: 'generic', keys: FIRST_KEY, since: '2.6.0' };
 
+const restore = {
+  ...column,
+  arity: -4,
+  categories: ['keyspace', 'dangerous'],
+  summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
+  parse: parseRestore,
+  run: runRestore,
+};
+
 export const dumpCommands: readonly Command[] = [
   read({
     ...column,
@@ -245,15 +254,15 @@ export const dumpCommands: readonly Command[] = [
     parse: (args) => argument(args, 1),
     run: runDump,
   }),
+  write({ ...restore, name: 'restore', flags: ['write', 'denyoom'], appliesFrom: restoreAppliesFrom }),
+  // what MIGRATE of a node in a Redis Cluster sends in the place of RESTORE
   write({
-    ...column,
-    name: 'restore',
-    arity: -4,
-    flags: ['write', 'denyoom'],
-    categories: ['keyspace', 'dangerous'],
-    summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
-    appliesFrom: restoreAppliesFrom,
-    parse: parseRestore,
-    run: runRestore,
+    ...restore,
+    name: 'restore-asking',
+    flags: ['write', 'denyoom', 'asking'],
+    group: 'server',
+    since: '3.0.0',
+    summary: 'RESTORE, as nodes of a Redis Cluster send it to where a key moves.',
+    appliesFrom: () => applyVersions.comparisons,
   }),
 ];

@@ -4,6 +4,6 @@ export const applyVersions = {
   plain: 1,
   /** DUMP and RESTORE know the deadlines of hash fields. */
   fieldDeadlines: 4,
-  /** Commands and options newer than Redis 7.4: HSETEX and its relatives, SET IFEQ, DELEX, DIGEST. */
+  /** HSETEX and its relatives, SET IFEQ, DELEX and DIGEST of Redis 8; RESTORE-ASKING. */
   comparisons: 5,
 } as const;

@@ -25,6 +25,7 @@ export type CommandFlag =
   | 'movablekeys'
   | 'allow_busy'
   | 'no_multi'
+  | 'asking'
   | 'skip_slowlog';
 
 /** Positions as in COMMAND: first key, last key (negative: from the end), step. */

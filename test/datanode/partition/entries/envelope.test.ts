@@ -163,6 +163,7 @@ describe('log entries', () => {
     for (const text of [
       ...['HSETEX h FIELDS 1 a 1', 'hgetex h FIELDS 1 a', 'HGETDEL h FIELDS 1 a'],
       ...['SET k v IFEQ w', 'Set k v EX 10 ifdne 0', 'SET k v GET IFNE w', 'DELEX k'],
+      'RESTORE-ASKING k 0 x',
     ]) {
       expect(versionOf(words('SET a 1'), words(text)), text).toBe(5);
       expect(versionOf(exec('SET a 1', text)), text).toBe(5);
