@@ -254,7 +254,12 @@ export const dumpCommands: readonly Command[] = [
     parse: (args) => argument(args, 1),
     run: runDump,
   }),
-  write({ ...restore, name: 'restore', flags: ['write', 'denyoom'], appliesFrom: restoreAppliesFrom }),
+  write({
+    ...restore,
+    name: 'restore',
+    flags: ['write', 'denyoom'],
+    appliesFrom: restoreAppliesFrom,
+  }),
   // what MIGRATE of a node in a Redis Cluster sends in the place of RESTORE
   write({
     ...restore,
