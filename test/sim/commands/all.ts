@@ -45,6 +45,7 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'memory|usage': 'as MEMORY',
   'debug|object': 'a tool of whoever looks for a fault',
   'debug|witness': 'the simulator has the logs themselves',
+  'restore-asking': 'RESTORE by another name',
   'kv.once': 'clients with a session send some of what they write under it',
   'kv.session|open': 'clients with a session open one in each group',
   'kv.session|close': 'unit tests close them',
