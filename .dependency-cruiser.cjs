@@ -8,7 +8,13 @@ const rooms = {
   'datanode/encoding': ['datanode/engine'],
   'datanode/raftlog': ['datanode/raft'],
   'datanode/transport': ['datanode/raft'],
-  'datanode/commands': ['datanode/encoding', 'datanode/resp', 'datanode/engine/engine.ts'],
+  'datanode/lua': [],
+  'datanode/commands': [
+    'datanode/encoding',
+    'datanode/resp',
+    'datanode/lua',
+    'datanode/engine/engine.ts',
+  ],
   'datanode/acl': ['datanode/commands', 'datanode/resp'],
   'datanode/pubsub': [
     'datanode/transport',
@@ -104,6 +110,7 @@ const floorRules = Object.entries(rooms).map(([room, allowed]) => ({
  * what is stored says what it is read through.
  */
 const folders = {
+  'datanode/lua': [['values'], ['syntax', 'library'], ['machine']],
   'datanode/partition': [
     ['entries', 'turns', 'remembering', 'upkeep', 'sleeping'],
     ['storage'],
@@ -122,7 +129,7 @@ const folders = {
   'datanode/commands': [
     ['rows'],
     ['texts', 'sessions'],
-    ['members', 'transactions', 'pubsub', 'docs'],
+    ['members', 'transactions', 'scripts', 'pubsub', 'docs'],
     ['strings', 'sketches', 'hashes', 'lists', 'sets', 'zsets', 'keys', 'scanning', 'cluster', 'zan'],
     ['blocking', 'geo', 'connection', 'server', 'users'],
     ['table'],

@@ -70,6 +70,15 @@ export interface RunContext extends KeyShare {
   readonly applyVersion?: number;
   /** Uniform in [0, 1); drawn from the entry's seed in a write. */
   random(): number;
+  /** What a script does beside its replies; absent where nobody asks. */
+  readonly effects?: RunEffects;
+}
+
+export interface RunEffects {
+  /** A write that a script has run: clients may wait for what it adds to its keys. */
+  ran(line: readonly Buffer[]): void;
+  /** Told once the script's changes are in the engine, by whoever leads then. */
+  publish(channel: Buffer, message: Buffer, isSharded: boolean): void;
 }
 
 /** A run that needs a range yields it and is continued with its pairs (decision 7a). */

@@ -1,0 +1,29 @@
+/**
+ * Values of Lua 5.1 as scripts of clients have them (redis.io, Scripting with Lua). A string is a string
+ * of JavaScript with one character for each of its bytes (latin1); a number is a double; nil is undefined.
+ */
+import type { LuaFunction } from './function.ts';
+import { LuaTable } from './table.ts';
+
+export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFunction;
+
+export type TypeName = 'nil' | 'boolean' | 'number' | 'string' | 'table' | 'function';
+
+/** What `type` says of it. */
+export function typeName(value: LuaValue): TypeName {
+  switch (typeof value) {
+    case 'undefined':
+      return 'nil';
+    case 'boolean':
+    case 'number':
+    case 'string':
+      return typeof value as TypeName;
+    default:
+      return value instanceof LuaTable ? 'table' : 'function';
+  }
+}
+
+/** All but nil and false hold. */
+export function isTruthy(value: LuaValue): boolean {
+  return value !== undefined && value !== false;
+}
