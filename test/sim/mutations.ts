@@ -628,7 +628,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'answer a read before the deadline that it passes is committed',
-    about: 'deadlines',
+    scenarios: ['others: a key that was gone'],
+    scripted: true,
     edits: [
       {
         file: `${partition}/reading/reads.ts`,
