@@ -6,6 +6,7 @@ import { seededRandom } from '../../src/common/random.ts';
 import { diskSuite } from '../common/disk-suite.ts';
 import { ManualClock } from '../datanode/raftlog/manual-clock.ts';
 import { SimDisk } from './disk.ts';
+import { SimFile } from './sim-file.ts';
 
 function newDisk(seed: number | string = 1, clock: Clock = systemClock, latencyMs = 0): SimDisk {
   return new SimDisk({ random: seededRandom(seed), clock, latencyMs });
@@ -138,6 +139,17 @@ describe('a crash', () => {
       if (byte === 1) lost++;
     }
     expect(lost).toBeGreaterThan(3);
+  });
+
+  test('of the process in the midst of a sync leaves nothing out that the next one covers', () => {
+    const file = new SimFile();
+    file.write(0, ones.subarray(0, 512));
+    file.beginSync();
+    file.write(0, twos.subarray(0, 512));
+    file.endLife();
+    file.endSync(file.beginSync(), false);
+    file.crash(seededRandom(1), { lost: 1, garbage: 0 });
+    expect(file.read(511, 1)[0]).toBe(2);
   });
 
   test('a write that is synced at once makes only itself durable', async () => {

@@ -177,9 +177,11 @@ export class SimFile {
     }
   }
 
-  /** Syncs under way died with their process. */
+  /** Syncs under way died with their process: the next one covers what changed during them as well. */
   endLife(): void {
     this.#syncing = undefined;
+    for (const undo of this.#changedAgain) undo.next = undefined;
+    this.#changedAgain = [];
     this.lastSync = Promise.resolve();
   }
 
