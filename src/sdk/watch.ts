@@ -74,8 +74,6 @@ export class Watch implements Entrant, Timed {
   #connection: Connection | undefined;
   #timer: Timer | undefined;
   #unlisten: (() => void) | undefined;
-  /** Goes on with the next attempt. */
-  #wake: (() => void) | undefined;
 
   constructor(world: CallWorld, plan: WatchPlan) {
     this.#world = world;
@@ -318,7 +316,6 @@ export class Watch implements Entrant, Timed {
 
   #pause(pauseMs: number): Promise<void> {
     return new Promise((resolve) => {
-      this.#wake = resolve;
       this.#timer = this.#world.clock.setTimer(pauseMs, resolve);
     });
   }
@@ -365,7 +362,6 @@ export class Watch implements Entrant, Timed {
     this.#unlisten?.();
     tell();
     this.#gone.abort();
-    this.#wake?.();
     if (waited) window.withdraw(undefined, this);
     else window.leave(undefined);
   }

@@ -1,6 +1,8 @@
 /** Transactions on condition, against scripted nodes: what is sent, what is sent again, what is told. */
 import { tracingChannel } from 'node:diagnostics_channel';
+import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/common/clock.ts';
 import { Client, type ClientError, type ClientOptions, type Watched } from '../../src/sdk/index.ts';
 import {
   type Answer,
@@ -45,6 +47,7 @@ async function scene(
   scripts: readonly Peer['script'][],
   options: ClientOptions = {},
   partitions = 1,
+  world: { readonly clock?: Clock } = {},
 ) {
   const { peers, nodes } = await startPeers(scripts, ends);
   const table: ScriptedTable = {
@@ -57,7 +60,7 @@ async function scene(
   const { get } = scriptedPlacedriver(table);
   const client = new Client(
     { placedrivers: ['p:1'], backoffMinMs: 1, backoffMaxMs: 4, ...options },
-    { get },
+    { get, ...world },
   );
   client.on('error', () => {});
   ends.push(() => client.disconnect());
@@ -294,6 +297,90 @@ describe('ends', () => {
     expect(peer.connections).toBe(connections);
   });
 
+  test('its turn has not come: it never begins, and leaves its place to another', async () => {
+    const { client, peer } = await scene([execs(done)], { maxQueued: 1 });
+    await raise(client);
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let begun = 0;
+    const first = Array.from({ length: 64 }, () =>
+      client.watch('n', async (tx) => {
+        begun++;
+        await held;
+        return tx.multi().set('n', 1);
+      }),
+    );
+    await expect.poll(() => begun).toBe(64);
+    const abort = new AbortController();
+    const given = rejection(client.watch('given', () => undefined, { signal: abort.signal }));
+    await Promise.resolve();
+    abort.abort();
+    expect(await given).toMatchObject({ code: 'ABORTED' });
+    const next = client.watch('next', () => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(named(peer, 'WATCH next'), 'while 64 are under way').toEqual([]);
+    go();
+    await Promise.all([...first, next]);
+    expect(named(peer, 'WATCH given')).toEqual([]);
+  });
+
+  test('what it has watched ends with its connection, whatever ends it', async () => {
+    const { client, peer } = await scene([execs(done)]);
+    await raise(client);
+    const abort = new AbortController();
+    const given = slow(client, { signal: abort.signal });
+    await expect.poll(() => given.signal()).toBeDefined();
+    const { size } = peer.sockets;
+    abort.abort();
+    expect(await rejection(given.call)).toMatchObject({ code: 'ABORTED' });
+    await expect.poll(() => peer.sockets.size).toBe(size - 1);
+
+    const ready = peer.script;
+    peer.script = (line, own) => (line[0] === 'UNWATCH' ? '-NOPERM no\r\n' : ready(line, own));
+    expect(await client.watch('n', () => undefined)).toBe(undefined);
+    await expect.poll(() => peer.sockets.size).toBe(size - 1);
+  });
+
+  test('nothing is left of it: no timer, and no listener of its signal', async () => {
+    const timers = new Map<object, number>();
+    const clock: Clock = {
+      ...systemClock,
+      setTimer(delayMs, run) {
+        const timer = systemClock.setTimer(delayMs, () => {
+          timers.delete(own);
+          run();
+        });
+        const own = {
+          cancel() {
+            timers.delete(own);
+            timer.cancel();
+          },
+        };
+        timers.set(own, delayMs);
+        return own;
+      },
+    };
+    const pauses = { backoffMinMs: 100_000, backoffMaxMs: 100_000, timeoutMs: 500_000 };
+    const { client } = await scene([execs(done, NIL)], pauses, 1, { clock });
+    await raise(client);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const pausing = rejection(raise(client, { signal }));
+    await expect.poll(() => [...timers.values()].some((ms) => ms >= 50_000)).toBe(true);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    abort.abort();
+    expect(await pausing).toMatchObject({ code: 'ABORTED' });
+    const kept = new AbortController();
+    await client.watch('n', () => undefined, { signal: kept.signal });
+    expect(getEventListeners(kept.signal, 'abort')).toEqual([]);
+    // that of the next lookup is longer than looks for who is late, and shorter than the pause
+    await expect
+      .poll(() => [...timers.values()].filter((ms) => ms < 50 || ms >= 50_000))
+      .toEqual([]);
+  });
+
   test('while EXEC is under way the outcome is not known', async () => {
     const { client } = await scene([execs(done, 'hang')]);
     await raise(client);
@@ -327,6 +414,134 @@ describe('ends', () => {
     expect(await call).toEqual([[null, 'OK']]);
     await closed;
     expect(drained).toBe(true);
+  });
+});
+
+describe('one attempt leaves nothing to the next', () => {
+  const lows = (peer: Peer) =>
+    peer.lines.flatMap(([name, , number, low]) => (name === 'KV.ONCE' ? [[number, low]] : []));
+
+  test('failures before EXEC are counted in a row: a conflict between them begins anew', async () => {
+    const rounds = 12;
+    const conflicts = Array.from({ length: rounds }, () => NIL);
+    const { client, peer } = await scene([execs(...conflicts, done)], {
+      attemptsMax: 3,
+      timeoutMs: 20_000,
+    });
+    const ready = peer.script;
+    let watches = 0;
+    peer.script = (line, own) =>
+      line[0] === 'WATCH' && watches++ % 2 === 0 ? '-TRYAGAIN later\r\n' : ready(line, own);
+    expect(await raise(client, { attemptsMax: 100 })).toEqual([[null, 'OK']]);
+    expect(named(peer, 'EXEC')).toHaveLength(rounds + 1);
+  });
+
+  test('its number is answered: the server need keep no reply of it', async () => {
+    const { client, peer } = await scene([execs(NIL, done)]);
+    await raise(client);
+    await raise(client);
+    expect(lows(peer)).toEqual([
+      ['1', '1'],
+      ['2', '2'],
+      ['3', '3'],
+    ]);
+  });
+
+  test('nor of one that was given up', async () => {
+    const { client, peer } = await scene([execs('hang', done)]);
+    const abort = new AbortController();
+    const given = rejection(raise(client, { signal: abort.signal }));
+    await expect.poll(() => named(peer, 'EXEC')).toHaveLength(1);
+    abort.abort();
+    expect(await given).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await raise(client);
+    expect(lows(peer).at(-1)).toEqual(['2', '2']);
+  });
+
+  test.each([
+    ['a changed key', [NIL, done]],
+    ['one that had not run, as the log says', ['close', array(), done]],
+  ] as const)('%s: what comes next is certain to have no effect', async (_name, answers) => {
+    const { client } = await scene([execs(...answers)]);
+    const abort = new AbortController();
+    const call = client.watch(
+      'n',
+      (tx) => {
+        if (tx.attempt === 1) return tx.multi().set('n', 1);
+        abort.abort();
+        return new Promise<undefined>(() => {});
+      },
+      { signal: abort.signal },
+    );
+    expect(await rejection(call)).toMatchObject({ code: 'ABORTED' });
+  });
+
+  test('a session that another has lost between MULTI and EXEC: that connection is closed', async () => {
+    const scripts = [execs('-SESSIONLOST not known\r\n', done)];
+    const { client, peer } = await scene(scripts, { timeoutMs: 5_000 });
+    let go = () => {};
+    const held = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let begun = false;
+    const second = client.watch('m', async (tx) => {
+      begun = true;
+      if (tx.attempt === 1) await held;
+      return tx.multi().set('m', 1);
+    });
+    await expect.poll(() => begun).toBe(true);
+    const ready = peer.script;
+    peer.script = (line, own) => {
+      if (line[0] !== 'KV.SESSION') return ready(line, own);
+      // the first one's EXEC has told that it is lost: the next is open when the second has left
+      const { size } = own.sockets;
+      go();
+      return new Promise((resolve) => {
+        const look = setInterval(() => own.sockets.size < size && resolve('+OK\r\n'), 5);
+        ends.push(() => clearInterval(look));
+      });
+    };
+    const results = await Promise.all([rejection(raise(client)), rejection(second)]);
+    expect(results).toEqual([{ resolved: [[null, 'OK']] }, { resolved: [[null, 'OK']] }]);
+    expect(named(peer, 'WATCH m')).toHaveLength(2);
+  });
+
+  test('no time for the pause behind a conflict: it says so at once', async () => {
+    const { client } = await scene([execs(NIL)], { backoffMinMs: 60_000, backoffMaxMs: 60_000 });
+    expect(await rejection(raise(client, { timeoutMs: 20_000 }))).toMatchObject({
+      code: 'CONFLICT',
+    });
+  });
+});
+
+describe('the log is asked whether EXEC has run', () => {
+  /** Its answer is what the test resolves. */
+  async function asking() {
+    let tell = (_text: string) => {};
+    const told = new Promise<string>((resolve) => {
+      tell = resolve;
+    });
+    const { client, peer } = await scene([execs('close', told, done)]);
+    await client.get('n');
+    const abort = new AbortController();
+    const call = rejection(raise(client, { signal: abort.signal }));
+    await expect.poll(() => named(peer, 'EXEC')).toHaveLength(2);
+    return { client, peer, abort, call, tell };
+  }
+
+  test('over a connection of its own: nobody else waits for the answer', async () => {
+    const { client, call, tell } = await asking();
+    expect(await client.get('n', { timeoutMs: 5_000 })).toBe('5');
+    tell(done);
+    expect(await call).toEqual({ resolved: [[null, 'OK']] });
+  });
+
+  test('until it is given up, which closes that connection', async () => {
+    const { peer, abort, call } = await asking();
+    const { size } = peer.sockets;
+    abort.abort();
+    expect(await call).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await expect.poll(() => peer.sockets.size).toBe(size - 1);
   });
 });
 
