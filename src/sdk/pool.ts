@@ -3,7 +3,6 @@ import type { Clock } from '../common/clock.ts';
 import { limits } from '../common/limits.ts';
 import type { Address } from '../common/network.ts';
 import type { Connection, ConnectionSettings, Connector } from './connection.ts';
-import { ownError } from './errors.ts';
 import { Leaving } from './leaving.ts';
 
 /**
@@ -59,7 +58,7 @@ export class Pool {
     return this.#shared.size + this.#borrowed.size + this.#leaving.shared.size + idle;
   }
 
-  /** The one connection of a node and role; a new one when there is none. Throws CLOSED. */
+  /** The one connection of a node and role; a new one when there is none. */
   shared(role: Role, address: Address): Connection {
     const name = nameOf({ role, address });
     const found = this.#shared.get(name);
@@ -73,7 +72,7 @@ export class Pool {
     return connection;
   }
 
-  /** A connection for one command that blocks; given back or closed by the borrower. Throws CLOSED. */
+  /** A connection for one command that blocks; given back or closed by the borrower. */
   borrow(address: Address): Connection {
     const idle = this.#idle.get(keyOf(address))?.pop();
     if (idle === undefined && this.#closed) return closedConnection(address);
@@ -96,7 +95,7 @@ export class Pool {
     this.#borrowed.delete(connection);
     const kept = this.#idle.get(keyOf(address)) ?? [];
     const isLeaving = this.#leaving.delete(connection);
-    if (this.#closed || isLeaving || kept.length >= this.#options.idleMax) {
+    if (isLeaving || kept.length >= this.#options.idleMax) {
       connection.close();
       return;
     }
@@ -170,15 +169,14 @@ export class Pool {
   /** Closes all: what is pending is lost. */
   close(): void {
     this.#closed = true;
+    // all of them leave, borrowed ones as well
     this.retain([]);
-    for (const connection of [...this.#borrowed.keys()]) connection.close();
     this.#leaving.close();
   }
 
   #open(address: Address, readOnly: boolean, forget: () => void): Connection {
     const { connector, settings, events } = this.#options;
     const name = keyOf(address);
-    if (this.#closed) throw ownError('CLOSED', 'the client was closed');
     return connector.open(
       { ...settings, address, readOnly },
       {

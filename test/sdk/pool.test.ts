@@ -11,6 +11,7 @@ const other = { host: 'n1', port: 1 };
 function scene() {
   const clock = new HandClock();
   const opened: HandConnection[] = [];
+  const told: string[] = [];
   const pool = new Pool({
     clock,
     avoidMs: 1_000,
@@ -21,7 +22,11 @@ function scene() {
       password: undefined,
       connectTimeoutMs: 1_000,
     },
-    events: { connected: () => {}, lost: () => {}, empty: () => {} },
+    events: {
+      connected: ({ host }) => told.push(`connected ${host}`),
+      lost: ({ host }) => told.push(`lost ${host}`),
+      empty: () => told.push('empty'),
+    },
     connector: {
       open: ({ address }, events) => {
         const connection = new HandConnection(address, events);
@@ -33,7 +38,7 @@ function scene() {
   const outcomes: string[] = [];
   const ask = (connection: { send: HandConnection['send'] }) =>
     connection.send(['GET', 'k'], ({ kind }) => outcomes.push(kind));
-  return { clock, pool, opened, outcomes, ask };
+  return { clock, pool, opened, outcomes, ask, told };
 }
 
 const LOOK_MS = limits.sdkLeavingLookMs;
@@ -119,4 +124,94 @@ test('one that owes answers for long is made anew; later where commands hold bac
   expect(closed(limits.sdkSilentAnyMs - limits.sdkSilentMs - 1)).toEqual([true, false]);
   expect(closed(1)).toEqual([true, true]);
   expect(pool.shared('any', here)).not.toBe(any);
+});
+
+test('two of one node, the older of them leaving: it neither comes back nor takes the newer along', () => {
+  const { pool, opened, ask } = scene();
+  ask(pool.shared('data', here));
+  pool.retain([other]);
+  const newer = pool.shared('data', here);
+  pool.retain([here, other]);
+  expect(pool.shared('data', here)).toBe(newer);
+  opened[0]!.close();
+  expect(pool.shared('data', here)).toBe(newer);
+});
+
+test('so many are kept for who borrows next; one that has ended meanwhile is not lent', () => {
+  const { pool, opened } = scene();
+  const lent = [pool.borrow(here), pool.borrow(here), pool.borrow(here)];
+  for (const connection of lent) pool.giveBack(connection);
+  expect(opened.map(({ isClosed }) => isClosed)).toEqual([false, false, true]);
+  opened[1]!.close();
+  expect(pool.borrow(here)).toBe(lent[0]);
+  expect(lent).not.toContain(pool.borrow(here));
+});
+
+test('those that are kept end when the table loses their node', () => {
+  const { pool, opened } = scene();
+  pool.giveBack(pool.borrow(here));
+  pool.retain([other]);
+  expect(opened[0]!.isClosed).toBe(true);
+  expect(pool.size).toBe(0);
+});
+
+test('a node that leaves has its time once, however often a table says so', () => {
+  const { clock, pool, opened, ask } = scene();
+  ask(pool.shared('data', here));
+  opened[0]!.owesSinceMs = 0;
+  const tables = 10;
+  for (let table = 0; table <= tables; table++) {
+    pool.retain([other]);
+    expect(opened[0]!.isClosed).toBe(table === tables);
+    clock.run(limits.sdkSilentMs / tables);
+  }
+});
+
+test('its time counts since it answered last', () => {
+  const { clock, pool, opened, ask } = scene();
+  ask(pool.shared('data', here));
+  pool.retain([other]);
+  opened[0]!.owesSinceMs = limits.sdkSilentMs / 2;
+  clock.run(limits.sdkSilentMs);
+  expect(opened[0]!.isClosed).toBe(false);
+  clock.run(limits.sdkSilentMs / 2);
+  expect(opened[0]!.isClosed).toBe(true);
+});
+
+test('what is known of a node: avoided, refused, and neither once it lets in or is gone', () => {
+  const { pool, opened } = scene();
+  const known = () => [pool.isAvoided(here), pool.refusal(here)?.message];
+  const open = () => {
+    pool.shared('data', here);
+    return opened.at(-1)!;
+  };
+  open().events.closed(new Error('WRONGPASS'), true);
+  expect(known()).toEqual([true, 'WRONGPASS']);
+  open().events.closed(new Error('ECONNREFUSED'), false);
+  expect(known(), 'the newest counts').toEqual([true, undefined]);
+  const refused = open();
+  refused.events.closed(new Error('WRONGPASS'), true);
+  open().events.ready();
+  expect(known()).toEqual([false, undefined]);
+  opened.at(-1)!.events.closed(new Error('WRONGPASS'), true);
+  pool.retain([other]);
+  expect(known()).toEqual([false, undefined]);
+});
+
+test('it says when the last one has ended, of whatever use', () => {
+  const { pool, opened, told } = scene();
+  pool.shared('data', here);
+  pool.borrow(here);
+  pool.giveBack(pool.borrow(other));
+  for (const connection of opened) connection.close();
+  expect(told).toEqual(['lost n0', 'lost n0', 'lost n1', 'empty']);
+});
+
+test('a closed one opens nothing: what is to be sent is told to be unsent', () => {
+  const { pool, opened, outcomes, ask } = scene();
+  pool.close();
+  ask(pool.shared('data', here));
+  ask(pool.borrow(here));
+  expect(outcomes).toEqual(['unsent', 'unsent']);
+  expect(opened).toEqual([]);
 });
