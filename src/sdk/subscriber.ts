@@ -68,7 +68,7 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   #attempts = 0;
   /** Which node is next: another whenever a connection has ended. */
   #place = 0;
-  /** When the present connection has told something last. */
+  /** When a connection, the present one if it did, has told something last. */
   #heardMs = 0;
   #beat: Timer | undefined;
   #closed = false;
@@ -201,11 +201,11 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
   /** Gives the connection up once it has told nothing for long; until it is cancelled. */
   #whileOwed(connection: Connection): Timer {
     const { clock, silentMs } = this.#options;
-    const sinceMs = clock.monotonicMs();
     let ended = false;
     const look = () => {
       if (ended || this.#connection !== connection) return;
-      const leftMs = Math.max(sinceMs, this.#heardMs) + silentMs - clock.monotonicMs();
+      // the first look is as long behind the line: what was heard before it gives no time
+      const leftMs = this.#heardMs + silentMs - clock.monotonicMs();
       if (leftMs <= 0) this.#giveUp(connection, 'says nothing');
       else timer = wait(leftMs);
     };
@@ -247,7 +247,6 @@ export class Subscriber extends EventEmitter<SubscriberEvents> {
       else this.#plan();
       return;
     }
-    this.#heardMs = this.#options.clock.monotonicMs();
     const connection = this.#options.open(address, {
       ready: () => {},
       closed: (cause, refused) => {

@@ -30,6 +30,12 @@ export class HandConnection implements Connection {
     for (const done of this.#waiting.splice(0)) done({ kind: 'reply', reply: null });
   }
 
+  /** The oldest that waits is answered; `error`: so. */
+  answerFirst(error?: string): void {
+    const done = this.#waiting.shift();
+    done?.(error === undefined ? { kind: 'reply', reply: null } : { kind: 'error', text: error });
+  }
+
   /** What was sent is told to be lost; a connection may tell its end first. */
   lose(): void {
     for (const done of this.#waiting.splice(0)) done({ kind: 'lost', cause: new Error('lost') });

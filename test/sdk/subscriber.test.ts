@@ -106,6 +106,122 @@ test('a node that is no more among the nodes is left', async () => {
   expect(errors).toEqual(['n0:1 is no more among the nodes']);
 });
 
+describe('closed', () => {
+  test('nothing is left of it: no connection, no timer', async () => {
+    const { clock, opened, subscriber } = await subscribed();
+    await subscriber.close();
+    expect(opened[0]!.isClosed).toBe(true);
+    expect(clock.armed).toBe(0);
+  });
+
+  test('while it waits for the next node: none is asked', async () => {
+    const { clock, opened, subscriber } = await subscribed();
+    opened[0]!.close();
+    await subscriber.close();
+    clock.run(1_000);
+    expect(opened).toHaveLength(1);
+    expect(clock.armed).toBe(0);
+  });
+
+  test('who subscribes meanwhile is told, the first as well as those behind it', async () => {
+    const { subscriber } = scene();
+    const calls = ['a', 'b'].map((name) =>
+      expect(subscriber.subscribe(name)).rejects.toMatchObject({ code: 'CLOSED' }),
+    );
+    await subscriber.close();
+    await Promise.all(calls);
+  });
+});
+
+test('a refused call takes back what it has added, and nothing that was there', async () => {
+  const { clock, opened, subscriber } = await subscribed();
+  const call = subscriber.subscribe('news', 'secret');
+  opened[0]!.answerFirst('NOPERM no');
+  await expect(call).rejects.toMatchObject({ code: 'NOPERM' });
+  opened[0]!.close();
+  clock.run(10);
+  expect(opened[1]!.lines).toEqual(['SUBSCRIBE news']);
+});
+
+test('the first, and who came behind it, are told of the next node', async () => {
+  const { clock, opened, subscriber, settle } = scene();
+  const calls = [subscriber.subscribe('a'), subscriber.subscribe('b')];
+  opened[0]!.close();
+  await settle();
+  clock.run(10);
+  opened[1]!.answer();
+  await Promise.all(calls);
+});
+
+test('what was sent is lost before the end is told: one next connection is made', async () => {
+  const { clock, opened, subscriber, settle } = await subscribed();
+  const call = subscriber.subscribe('more');
+  opened[0]!.lose();
+  await settle();
+  expect(opened).toHaveLength(1);
+  opened[0]!.close();
+  clock.run(10);
+  expect(opened).toHaveLength(2);
+  opened[1]!.answer();
+  await call;
+});
+
+describe('how long a node has been silent', () => {
+  test('an answer to one call is a sign of life for those behind it', async () => {
+    const { clock, opened, subscriber, settle } = scene();
+    const calls = [subscriber.subscribe('a')];
+    clock.run(SILENT_MS / 2);
+    calls.push(subscriber.subscribe('b'));
+    clock.run(SILENT_MS / 2 - 1);
+    opened[0]!.answerFirst();
+    clock.run(SILENT_MS / 2 + 1);
+    await settle();
+    expect(opened[0]!.isClosed).toBe(false);
+    opened[0]!.answer();
+    await Promise.all(calls);
+  });
+
+  test('what another connection has lost is no sign of life of this one', async () => {
+    const { clock, opened, subscriber, settle } = scene();
+    void subscriber.subscribe('a').catch(() => {});
+    opened[0]!.isClosed = true;
+    opened[0]!.events.closed(undefined, false);
+    clock.run(10);
+    clock.run(SILENT_MS - 1);
+    opened[0]!.lose();
+    await settle();
+    clock.run(1);
+    expect(opened[1]!.isClosed).toBe(true);
+  });
+
+  test('nor does it end the questions whether this one stands', async () => {
+    const { clock, opened, settle } = await subscribed();
+    clock.run(PING_MS);
+    opened[0]!.isClosed = true;
+    opened[0]!.events.closed(undefined, false);
+    clock.run(10);
+    opened[1]!.answer();
+    opened[0]!.lose();
+    await settle();
+    clock.run(PING_MS);
+    expect(opened[1]!.lines).toEqual(['SUBSCRIBE news', 'PING']);
+  });
+
+  test('an answer that comes in the turn in which the time is up', async () => {
+    const { clock, opened, settle } = await subscribed();
+    const later: (() => void)[] = [];
+    clock.endOfTurn = (run) => void later.push(run);
+    clock.run(PING_MS);
+    clock.run(SILENT_MS);
+    opened[0]!.answer();
+    for (const run of later.splice(0)) run();
+    expect(opened[0]!.isClosed).toBe(false);
+    // nothing is owed, so nobody looks: the next question is all that is to come
+    await settle();
+    expect(clock.armed).toBe(1);
+  });
+});
+
 test('who waited at a connection that failed is told of the next, however late the failure is heard', async () => {
   const { clock, opened, subscriber, settle } = scene();
   const calls = [subscriber.subscribe('a'), subscriber.subscribe('b')];
