@@ -4,10 +4,11 @@
  */
 import type { LuaFunction } from './function.ts';
 import { LuaTable } from './table.ts';
+import { LuaUserdata } from './userdata.ts';
 
-export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFunction;
+export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFunction | LuaUserdata;
 
-export type TypeName = 'nil' | 'boolean' | 'number' | 'string' | 'table' | 'function';
+export type TypeName = 'nil' | 'boolean' | 'number' | 'string' | 'table' | 'function' | 'userdata';
 
 /** What `type` says of it. */
 export function typeName(value: LuaValue): TypeName {
@@ -19,7 +20,8 @@ export function typeName(value: LuaValue): TypeName {
     case 'string':
       return typeof value as TypeName;
     default:
-      return value instanceof LuaTable ? 'table' : 'function';
+      if (value instanceof LuaTable) return 'table';
+      return value instanceof LuaUserdata ? 'userdata' : 'function';
   }
 }
 
