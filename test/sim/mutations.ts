@@ -639,17 +639,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'go on with an older connection of a peer',
-    about: 'links',
-    edits: [
-      {
-        file: 'src/datanode/transport/inbound.ts',
-        find: "before?.link.destroy(new Error('replaced by a newer connection'));",
-        replace: '',
-      },
-    ],
-  },
-  {
     name: 'let a group that was given up serve before its nodes can know',
     scenarios: ['operations: the lost'],
     scripted: true,
