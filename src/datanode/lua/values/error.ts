@@ -1,8 +1,14 @@
 /** What ends a script, or the part of it within a `pcall`. */
 import type { LuaValue } from './value.ts';
 
-/** Where the message is to say that it happened: nowhere; in who called the library; in who called that. */
-export type Level = 0 | 1 | 2;
+/** Where the message is to say that it happened: nowhere (0); in who called the library; in who called that. */
+export type Level = number;
+
+/** Of the line that ran when an error was raised; `source` is a chunk's name as it was given to `compile`. */
+export interface Position {
+  readonly source: string;
+  readonly line: number;
+}
 
 /** Raised by `error`, by an operation on the wrong type, by a library; any value may be raised. */
 export class LuaError extends Error {
@@ -10,11 +16,14 @@ export class LuaError extends Error {
   readonly value: LuaValue;
   /** The machine puts `user_script:3: ` in front of a string, and takes the level away. */
   readonly level: Level;
+  /** Of errors that leave the machine. */
+  readonly position: Position | undefined;
 
-  constructor(value: LuaValue, level: Level = 1) {
+  constructor(value: LuaValue, level: Level = 1, position?: Position) {
     super(typeof value === 'string' ? value : 'an error that is no string');
     this.value = value;
     this.level = level;
+    this.position = position;
   }
 }
 

@@ -4,11 +4,28 @@
  */
 import type { LuaFunction } from './function.ts';
 import { LuaTable } from './table.ts';
+import type { LuaThread } from './thread.ts';
 import { LuaUserdata } from './userdata.ts';
 
-export type LuaValue = undefined | boolean | number | string | LuaTable | LuaFunction | LuaUserdata;
+export type LuaValue =
+  | undefined
+  | boolean
+  | number
+  | string
+  | LuaTable
+  | LuaFunction
+  | LuaUserdata
+  | LuaThread;
 
-export type TypeName = 'nil' | 'boolean' | 'number' | 'string' | 'table' | 'function' | 'userdata';
+export type TypeName =
+  | 'nil'
+  | 'boolean'
+  | 'number'
+  | 'string'
+  | 'table'
+  | 'function'
+  | 'userdata'
+  | 'thread';
 
 /** What `type` says of it. */
 export function typeName(value: LuaValue): TypeName {
@@ -21,7 +38,8 @@ export function typeName(value: LuaValue): TypeName {
       return typeof value as TypeName;
     default:
       if (value instanceof LuaTable) return 'table';
-      return value instanceof LuaUserdata ? 'userdata' : 'function';
+      if (value instanceof LuaUserdata) return 'userdata';
+      return value.kind === 'thread' ? 'thread' : 'function';
   }
 }
 
