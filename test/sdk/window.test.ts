@@ -64,3 +64,50 @@ test('what blocks takes no place from the others, and is held back with them', (
   expect(began.at(-1)).toBe('pop b');
   expect([window.inFlight, window.waiting]).toEqual([2, 0]);
 });
+
+test('whoever comes while others are begun goes behind those that wait', () => {
+  const window = new Window(2, 10);
+  const began: string[] = [];
+  const one = (name: string, then = () => {}) => ({
+    begin() {
+      began.push(name);
+      then();
+    },
+  });
+  window.enter(0, one('a'));
+  window.enter(0, one('b'));
+  const last = one('d');
+  window.enter(
+    0,
+    one('c', () => {
+      window.leave(0);
+      window.enter(0, last);
+    }),
+  );
+  window.enter(0, one('waits'));
+  window.leave(0);
+  expect(began).toEqual(['a', 'b', 'c', 'waits']);
+  window.leave(0);
+  expect(began).toEqual(['a', 'b', 'c', 'waits', 'd']);
+});
+
+test('there is room when those that waited have left, and when what held them is let go', async () => {
+  const window = new Window(1, 2);
+  const waits = [entrant(window, [], 2), entrant(window, [], 3)];
+  window.enter(0, entrant(window, [], 1, false));
+  for (const one of waits) window.enter(0, one);
+  let told = 0;
+  const room = () => window.room().then(() => void told++);
+  void room();
+  await Promise.resolve();
+  expect(told).toBe(0);
+  window.withdraw(0, waits[0]!);
+  await Promise.resolve();
+  expect(told).toBe(1);
+
+  const held = new Window(1, 0);
+  held.hold(0);
+  const open = held.room();
+  held.letGo(0);
+  await open;
+});
