@@ -155,17 +155,20 @@ test('those that are kept end when the table loses their node', () => {
   expect(pool.size).toBe(0);
 });
 
-test('a node that leaves has its time once, however often a table says so', () => {
-  const { clock, pool, opened, ask } = scene();
-  ask(pool.shared('data', here));
-  opened[0]!.owesSinceMs = 0;
-  const tables = 10;
-  for (let table = 0; table <= tables; table++) {
-    pool.retain([other]);
-    expect(opened[0]!.isClosed).toBe(table === tables);
-    clock.run(limits.sdkSilentMs / tables);
-  }
-});
+test.each(['shared', 'borrow'] as const)(
+  'a node that leaves has its time once, however often a table says so: %s',
+  (use) => {
+    const { clock, pool, opened, ask } = scene();
+    ask(use === 'shared' ? pool.shared('data', here) : pool.borrow(here));
+    opened[0]!.owesSinceMs = 0;
+    const tables = 10;
+    for (let table = 0; table <= tables; table++) {
+      pool.retain([other]);
+      expect(opened[0]!.isClosed).toBe(table === tables);
+      clock.run(limits.sdkSilentMs / tables);
+    }
+  },
+);
 
 test('its time counts since it answered last', () => {
   const { clock, pool, opened, ask } = scene();

@@ -16,7 +16,7 @@ afterEach(async () => {
 const SILENT_MS = 1_000;
 const PING_MS = 300;
 
-function scene() {
+function scene({ backoffMaxMs = 10 } = {}) {
   const clock = new HandClock();
   const opened: HandConnection[] = [];
   const known = new Set(['n0', 'n1', 'n2']);
@@ -31,7 +31,7 @@ function scene() {
       return connection;
     },
     backoffMinMs: 10,
-    backoffMaxMs: 10,
+    backoffMaxMs,
     silentMs: SILENT_MS,
     pingMs: PING_MS,
   });
@@ -43,8 +43,8 @@ function scene() {
   return { clock, opened, known, subscriber, errors, settle };
 }
 
-async function subscribed() {
-  const all = scene();
+async function subscribed(options = {}) {
+  const all = scene(options);
   const call = all.subscriber.subscribe('news');
   all.opened[0]!.answer();
   await call;
@@ -130,6 +130,10 @@ describe('closed', () => {
     );
     await subscriber.close();
     await Promise.all(calls);
+    const { subscriber: standing } = await subscribed();
+    const call = expect(standing.subscribe('more')).rejects.toMatchObject({ code: 'CLOSED' });
+    await standing.close();
+    await call;
   });
 });
 
@@ -164,6 +168,41 @@ test('what was sent is lost before the end is told: one next connection is made'
   expect(opened).toHaveLength(2);
   opened[1]!.answer();
   await call;
+});
+
+test('a name that is refused at the next node is wanted no more, and the others are heard', async () => {
+  const { clock, opened, subscriber, errors, settle } = await subscribed();
+  const call = subscriber.subscribe('secret');
+  opened[0]!.answer();
+  await call;
+  opened[0]!.close();
+  clock.run(10);
+  opened[1]!.answerFirst('NOPERM no');
+  await settle();
+  expect(opened[1]!.lines.slice(1)).toEqual(['SUBSCRIBE news', 'SUBSCRIBE secret']);
+  opened[1]!.answerFirst();
+  opened[1]!.answerFirst('NOPERM not this one');
+  await settle();
+  expect(errors).toEqual(['NOPERM not this one']);
+  opened[1]!.close();
+  clock.run(10);
+  expect(opened[2]!.lines).toEqual(['SUBSCRIBE news']);
+});
+
+test('pauses grow with failures in a row', async () => {
+  const { clock, opened, settle } = await subscribed({ backoffMaxMs: 10_000 });
+  for (let failure = 1; failure <= 5; failure++) {
+    opened.at(-1)!.close();
+    await settle();
+    clock.run(10_000);
+    expect(opened).toHaveLength(failure + 1);
+  }
+  opened.at(-1)!.answer();
+  await settle();
+  opened.at(-1)!.close();
+  await settle();
+  clock.run(10);
+  expect(opened).toHaveLength(7);
 });
 
 describe('how long a node has been silent', () => {
