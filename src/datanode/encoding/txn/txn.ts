@@ -158,6 +158,11 @@ export class Txn implements WriteView {
     this.#recording = on;
   }
 
+  /** What was told of before this began comes before what it tells. */
+  keepEarlierEvents(events: readonly KeyEvent[]): void {
+    this.#events = [...events, ...this.#events];
+  }
+
   /** Tells `listener` of every record of a key that is put from now on, by its engine key. */
   observeKeys(listener: ((key: Buffer) => void) | undefined): void {
     this.#onKeyPut = listener;

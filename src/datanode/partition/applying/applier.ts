@@ -313,7 +313,8 @@ export class Applier {
     const state = this.#timedState(entry, envelope, this.#state);
     const context = this.#contextOf(envelope, state);
     const once = new OnceBatches(body.once ?? [], state.timeMs, flushAt);
-    const flush = { index, body, flushAt, once };
+    const tells = this.#hooks.keyEvents.isOpen(entry.term);
+    const flush = { index, body, flushAt, once, tells };
     this.#clearing = true;
     const early = await applyBeforeFlush(engine, flush, context, state);
     this.#hooks.onClear();
@@ -321,7 +322,8 @@ export class Applier {
     await engine.clearRange(redisDataRange());
     const after = this.#newBatch();
     after.txn.beginEntry(index);
-    after.txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
+    after.txn.recordEvents(tells);
+    after.txn.keepEarlierEvents(early.events);
     const late = await applyAfterFlush(after.txn, flush, context, state);
     const replies = [...early.replies, ...late.replies];
     take(after, entry, { state, replies, served: servedBy(early, late) });

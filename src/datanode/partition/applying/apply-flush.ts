@@ -9,7 +9,7 @@ import { writeCounts } from '../../encoding/records/system.ts';
 import { keepServed } from '../../encoding/sessions/served.ts';
 import { isSessionKey } from '../../encoding/sessions/sessions.ts';
 import { createView, Txn } from '../../encoding/txn/txn.ts';
-import type { View } from '../../encoding/txn/view.ts';
+import type { KeyEvent, View } from '../../encoding/txn/view.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { OK, type Reply } from '../../resp/reply.ts';
 import type { CommandLine } from '../entries/batch.ts';
@@ -30,6 +30,13 @@ export interface FlushEntry {
   /** Of its commands. */
   readonly flushAt: number;
   readonly once: OnceBatches;
+  /** Events of keys are told here. */
+  readonly tells: boolean;
+}
+
+/** What came of the commands before it. */
+interface EarlyStep extends ApplyStep {
+  readonly events: readonly KeyEvent[];
 }
 
 /**
@@ -39,16 +46,16 @@ export interface FlushEntry {
  */
 export async function applyBeforeFlush(
   engine: Engine,
-  { index, body, flushAt, once }: FlushEntry,
+  { index, body, flushAt, once, tells }: FlushEntry,
   context: ApplyContext,
   state: ReplicaState,
-): Promise<ApplyStep> {
+): Promise<EarlyStep> {
   const lines = body.lines.slice(0, flushAt);
   const done = findEmptying(createView(engine));
   if (done?.index === index) {
     for (let at = 0; at < done.draws; at++) context.random();
     once.skipToFlush();
-    return { state, replies: lines.map(() => LOST_BY_FLUSH) };
+    return { state, replies: lines.map(() => LOST_BY_FLUSH), events: [] };
   }
   let draws = 0;
   const random = () => {
@@ -57,13 +64,14 @@ export async function applyBeforeFlush(
   };
   const txn = new Txn(engine);
   txn.beginEntry(index);
+  txn.recordEvents(tells);
   const part = { lines, waiting: body.waiting, once };
   const early = await applyCommands(txn, part, { ...context, random }, state);
   txn.checkReads();
   const left = await leftBehind(engine, txn, early, context);
   markEmptying(left, { index, draws });
   await engine.write(left.operations());
-  return early;
+  return { ...early, events: txn.events };
 }
 
 /** What outlives the data: what clients were given by `early`, and what sessions remember of it. */

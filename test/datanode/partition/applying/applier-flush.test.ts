@@ -11,7 +11,10 @@ import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { type AppliedEntry, Applier } from '../../../../src/datanode/partition/applying/applier.ts';
-import { KeyEventGate } from '../../../../src/datanode/partition/applying/key-event-gate.ts';
+import {
+  KeyEventGate,
+  type KeyEventSink,
+} from '../../../../src/datanode/partition/applying/key-event-gate.ts';
 import { encodeEnvelope } from '../../../../src/datanode/partition/entries/envelope.ts';
 import type { CarriedWaiter } from '../../../../src/datanode/partition/entries/waiter-codec.ts';
 import { decodeState } from '../../../../src/datanode/partition/storage/state.ts';
@@ -88,7 +91,16 @@ function watched(engine: Engine, images: Image[]): Engine {
   };
 }
 
-async function apply(engine: Engine, entries: readonly Entry[]): Promise<AppliedEntry[]> {
+/** One that leads, and tells `sink` of events. */
+const leading = (sink: KeyEventSink) =>
+  new KeyEventGate(sink, 'default', () => ({ isLeader: true, term: 1 }));
+const following = new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 }));
+
+async function apply(
+  engine: Engine,
+  entries: readonly Entry[],
+  keyEvents = following,
+): Promise<AppliedEntry[]> {
   const bytes = createView(engine).get(STATE_KEY);
   const state = bytes === undefined ? BIRTH : decodeState(bytes, 'this replica');
   const applied: AppliedEntry[] = [];
@@ -98,7 +110,7 @@ async function apply(engine: Engine, entries: readonly Entry[]): Promise<Applied
     applyConfChange: () => BIRTH.confState,
     onClear: () => {},
     onApplied: (some) => applied.push(...some),
-    keyEvents: new KeyEventGate(undefined, 'default', () => ({ isLeader: false, term: 0 })),
+    keyEvents,
     onFault: (failure) => {
       fault = failure;
     },
@@ -179,4 +191,29 @@ test('a reply that was lost with what was there is not made up', async () => {
     expect(texts(entry)).toEqual(['DONE', texts(applied[0]!)[1], value(1)]);
   }
   expect(again.length).toBeGreaterThan(0);
+});
+
+test('events of what an entry did before its FLUSHALL are told, once, and before those behind it', async () => {
+  const told: string[] = [];
+  const gate = leading({
+    wanted: () => true,
+    publish: (_namespace, events) =>
+      told.push(...events.map(({ event, key }) => `${event} ${textOf(key)}`)),
+  });
+  const images: Image[] = [];
+  const { engine } = await createMemoryHost().open('1-0');
+  await apply(engine, [entryOf(2, ['RPUSH w x'])], gate);
+  const last = entryOf(
+    3,
+    ['RPUSH w y', 'SET a 1', 'DEL a', 'FLUSHALL', 'SET b 1'],
+    [waiter('1', 'BLPOP w 0')],
+  );
+  await apply(watched(engine, images), [last], gate);
+  const first = ['new w', 'rpush w'];
+  const early = ['rpush w', 'lpop w', 'new a', 'set a', 'del a'];
+  expect(told).toEqual([...first, ...early, 'new b', 'set b']);
+  // gone on from behind the first step: what was done before is not done again, nor told
+  told.length = 0;
+  await apply(await engineWith(images[0]!), [last], gate);
+  expect(told).toEqual(['new b', 'set b']);
 });

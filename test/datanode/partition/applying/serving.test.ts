@@ -192,7 +192,13 @@ test('what was given before a FLUSHALL of the entry stays given', async () => {
   const waiting = part(waiter('1', 'BLPOP a 0'), waiter('2', 'BLPOP a 0'));
   const lines = ['RPUSH a x', 'FLUSHALL', 'RPUSH a y z'].map(line);
   const body = { family: 'redis', lines, waiting } as const;
-  const flush = { index: 1, body, flushAt: 1, once: new OnceBatches([], state.timeMs) };
+  const flush = {
+    index: 1,
+    body,
+    flushAt: 1,
+    once: new OnceBatches([], state.timeMs),
+    tells: false,
+  };
   const early = await applyBeforeFlush(engine, flush, context, state);
   const after = new Txn(engine);
   after.beginEntry(1);
