@@ -119,6 +119,59 @@ describe('a rebalanced table', () => {
     expect(spread([load.get('a2')!, load.get('a3')!, load.get('a4')!])).toBeLessThanOrEqual(1);
   });
 
+  test('what a node holds of other namespaces counts as well', () => {
+    const nodes = cluster(1, 4).map((node, i) =>
+      i === 0 ? { ...node, capacity: 4, heldElsewhere: 3 } : node,
+    );
+    expect(counts(nodes, firstTable(nodes, 8, 3).flat()).get('a1')).toBe(1);
+  });
+
+  test('moves replicas between nodes of one host', () => {
+    const nodes = [candidate('a1', 'h1'), candidate('a2', 'h1'), candidate('a3'), candidate('a4')];
+    const before = Array.from({ length: 6 }, () => ['a1', 'a3', 'a4']);
+    const load = counts(nodes, rebalance(nodes, before, 3).flat());
+    expect([load.get('a1'), load.get('a2')]).toEqual([3, 3]);
+  });
+
+  test('frees a node that holds more than it should, though it holds no more than others', () => {
+    const nodes = cluster(1, 4).map((node, i) => (i === 0 ? { ...node, capacity: 2 } : node));
+    const load = counts(nodes, rebalance(nodes, interleave(cluster(1, 4), 8, 3), 3).flat());
+    expect(load.get('a1')).toBe(2);
+  });
+
+  test('makes all namespaces together more even where this one stays as it is', () => {
+    const nodes = cluster(1, 3).map((node, i) => (i === 0 ? { ...node, heldElsewhere: 9 } : node));
+    const load = counts(
+      nodes,
+      rebalance(
+        nodes,
+        [
+          ['a1', 'a2'],
+          ['a1', 'a3'],
+        ],
+        2,
+      ).flat(),
+    );
+    expect(load.get('a1')).toBe(1);
+    expect(spread(load.values())).toBe(1);
+  });
+
+  test('of replicas too many those go that are away, then those that a data centre has most of', () => {
+    const nodes = [...cluster(2, 2), { ...candidate('c1'), closed: true }];
+    expect(repairTable(nodes, [['a1', 'b1', 'c1', 'a2', 'b2']], 3)[0]).not.toContain('c1');
+    expect(repairTable(cluster(2, 2), [['a1', 'a2', 'b1']], 2)[0]).toContain('b1');
+    expect(repairTable(cluster(1, 5), [['a1', 'a2', 'a3', 'a4', 'a5']], 3)[0]).toEqual([
+      'a1',
+      'a2',
+      'a3',
+    ]);
+  });
+
+  test('nodes that are away do not make enough', () => {
+    const nodes = [...cluster(1, 2), { ...candidate('c1'), closed: true }];
+    expect(() => rebalance(nodes, [[]], 3)).toThrow('only 2 are alive');
+  });
+
   test('says when there are too few nodes', () => {
     expect(() => rebalance(cluster(1, 2), [[]], 3)).toThrow('3 replicas need as many nodes');
   });
@@ -246,6 +299,49 @@ describe('whatever comes and goes', () => {
       { numRuns: 2_000 },
     );
   });
+
+  test('each replica is on a node, and apart from others, that may take it', () => {
+    fc.assert(
+      fc.property(narrow, fc.nat(255), ({ nodes: drawn, partitions, replicas, bounded }, shut) => {
+        const all = drawn.map(({ capacity, ...node }, at) => {
+          return { ...node, node: `n${at}`, ...(bounded && { capacity }) };
+        });
+        const some = all.map((node, at) => ({ ...node, closed: (shut & (1 << at)) !== 0 }));
+        const open = some.filter(({ closed }) => !closed);
+        fc.pre(open.length >= replicas);
+        const before = firstTable(all, partitions, replicas);
+        for (const after of [
+          rebalance(some, before, replicas),
+          repairTable(some, before, replicas),
+        ]) {
+          checkPlaces(some, before, after, replicas);
+        }
+        // nothing is known of what was there: hosts are apart where there are enough
+        const hosts = new Map(some.map(({ node, host }) => [node, host]));
+        if (new Set(open.map(({ host }) => host)).size < replicas) return;
+        for (const holders of firstTable(some, partitions, replicas)) {
+          expect(new Set(holders.map((node) => hosts.get(node))).size).toBe(replicas);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  function checkPlaces(
+    nodes: readonly CandidateNode[],
+    before: Table,
+    after: Table,
+    replicas: number,
+  ): void {
+    const closed = new Set(nodes.filter((node) => node.closed).map(({ node }) => node));
+    for (const [partition, holders] of after.entries()) {
+      expect(holders).toHaveLength(replicas);
+      expect(new Set(holders).size).toBe(replicas);
+      const taken = holders.filter((node) => !before[partition]!.includes(node));
+      expect(taken.filter((node) => closed.has(node))).toEqual([]);
+      if (holders.some((node) => !closed.has(node))) expect(closed.has(holders[0]!)).toBe(false);
+    }
+  }
 
   function check(nodes: readonly CandidateNode[], table: Table, replicas: number): void {
     for (const holders of table) {
