@@ -121,7 +121,7 @@ const folders = {
   ],
   'datanode/encoding': [
     ['records', 'steps', 'geo', 'sketches'],
-    ['keyspace', 'ranks', 'sessions'],
+    ['keyspace', 'ranks', 'sessions', 'scripts'],
     ['txn', 'collections', 'strings'],
     ['lists', 'hashes', 'sets', 'zsets'],
     ['sorting', 'rdb', 'expiry'],

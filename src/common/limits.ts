@@ -17,7 +17,6 @@ export const limits = {
   /** All arguments of one request, or of a transaction's commands together: what one log entry holds. */
   requestBytesMax: 60 * MIB,
   requestInlineBytesMax: 64 * KIB,
-  requestNestingMax: 8,
   /** Of a client that has not authenticated: enough for HELLO and AUTH, as in Redis. */
   requestArgumentsUnknownMax: 10,
   requestBulkBytesUnknownMax: 16 * KIB,
@@ -175,6 +174,19 @@ export const limits = {
   sessionsBytesMax: 64 * MIB,
   /** What one use of a session removes at most: of its own old replies, and of ended sessions. */
   sessionSweepMax: 64,
+
+  // scripts: these are the same on every node, since what a script comes to depends on them
+  /** A body; all that a partition keeps, with their records; those that were evaluated and not loaded. */
+  scriptBytesMax: 1 * MIB,
+  scriptsBytesMax: 4 * MIB,
+  scriptsEvaluatedMax: 512,
+  /** Bodies of scripts that a process keeps compiled. */
+  scriptsCompiledBytes: 4 * MIB,
+  /** What one run puts into keys, near enough: beyond, its next write is refused. */
+  scriptPutBytesMax: 128 * MIB,
+  /** Tables within each other in what a script answers; replies that are decoded have no more. */
+  scriptReplyDepthMax: 120,
+  replyNestingMax: 128,
 
   // replicas of a node
   /** Replicas that a node opens at the same time. */

@@ -33,6 +33,16 @@ const elsewhere: Readonly<Record<string, string>> = {
   'cluster|getkeysinslot': 'commands/cluster/cluster-keys.txt',
   exec: 'transaction.test.ts',
   watch: 'transaction.test.ts',
+  eval: 'lua.test.ts: what scripts come to; commands/scripts/*.txt',
+  eval_ro: 'as EVAL',
+  evalsha: 'as EVAL',
+  evalsha_ro: 'as EVAL',
+  'script|debug': 'commands/scripts/*.txt',
+  'script|exists': 'commands/scripts/*.txt',
+  'script|flush': 'commands/scripts/*.txt',
+  'script|help': 'commands/scripts/*.txt',
+  'script|kill': 'commands/scripts/*.txt',
+  'script|load': 'commands/scripts/*.txt',
 };
 
 const documented = hasRedis ? await readSyntax() : [];

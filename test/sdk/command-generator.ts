@@ -85,6 +85,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly (readonly [longitude: string, latitude: string] | null)[]', 'geopos'],
   ['readonly Nested[]', 'geosearch georadius_ro georadiusbymember_ro role command'],
   ['number | readonly Nested[]', 'georadius georadiusbymember'],
+  ['Nested', 'eval eval_ro evalsha evalsha_ro script'],
   ['Nested', 'lcs object memory client cluster pubsub config module debug latency slowlog acl'],
 ];
 
@@ -100,7 +101,10 @@ const files: Readonly<Record<string, { readonly type: string; readonly groups: s
   sets: { type: 'SetCommands', groups: 'set' },
   'sorted-sets': { type: 'SortedSetCommands', groups: 'sorted-set geo' },
   keyspace: { type: 'KeyspaceCommands', groups: 'generic' },
-  server: { type: 'ServerCommands', groups: 'connection pubsub cluster server transactions' },
+  server: {
+    type: 'ServerCommands',
+    groups: 'connection pubsub cluster server transactions scripting',
+  },
 };
 
 /** Every generated file by name, formatted as the house formats. */

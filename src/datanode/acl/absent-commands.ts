@@ -5,14 +5,13 @@
 const subcommands: Readonly<Record<string, string>> = {
   function: 'delete dump flush help kill list load restore stats',
   module: 'load loadex unload',
-  script: 'debug exists flush help kill load',
   xgroup: 'create createconsumer delconsumer destroy help setid',
   xinfo: 'consumers groups help stream',
 };
 
 const plain =
-  'eval eval_ro evalsha evalsha_ro failover fcall fcall_ro function migrate pfdebug psync replconf ' +
-  'replicaof script slaveof sync xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
+  'failover fcall fcall_ro function migrate pfdebug psync replconf replicaof slaveof sync ' +
+  'xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
   'xpending xrange xread xreadgroup xrevrange xsetid xtrim';
 
 /** In lower case, subcommands as `script|load`. */

@@ -20,7 +20,7 @@ interface Cursor {
 }
 
 function readReply(cursor: Cursor, depth: number): Reply {
-  if (depth > limits.requestNestingMax) throw bad('a reply nested too deep');
+  if (depth > limits.replyNestingMax) throw bad('a reply nested too deep');
   const line = readLine(cursor);
   const rest = line.slice(1);
   switch (line[0]) {

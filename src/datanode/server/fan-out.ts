@@ -81,6 +81,8 @@ export function mergeReplies(
       const found = replies.filter((reply) => reply.kind !== 'null');
       return found[Math.floor(draw() * found.length)] ?? NULL;
     }
+    case 'every':
+      return inAll(replies);
     case 'scan':
       return replies[0] ?? array([{ kind: 'bulk', bytes: Buffer.from('0') }, array([])]);
     default:
@@ -131,6 +133,13 @@ function integerOf(reply: Reply): number {
 
 function itemsOf(reply: Reply): readonly Reply[] {
   return reply.kind === 'array' || reply.kind === 'set' ? reply.items : [];
+}
+
+/** SCRIPT EXISTS: what one partition has not is not there for who asks any of them. */
+function inAll(replies: readonly Reply[]): Reply {
+  const [first = [], ...others] = replies.map((reply) => itemsOf(reply).map(integerOf));
+  const least = (item: number, at: number) => Math.min(item, ...others.map((of) => of[at] ?? 0));
+  return array(first.map((item, at) => integer(least(item, at))));
 }
 
 function inKeyOrder(answers: readonly PartAnswer[]): Reply {

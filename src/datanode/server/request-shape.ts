@@ -10,8 +10,6 @@ import { error, type Reply } from '../resp/reply.ts';
 
 const SHOWN_CHARACTERS_MAX = 128;
 
-const SCRIPTS_BY_HASH: ReadonlySet<string> = new Set(['evalsha', 'evalsha_ro']);
-
 /** Undefined: nothing is. `command`: that of `args`; `valueBytesMax`: as the node's settings say. */
 export function badShape(
   command: Command,
@@ -53,15 +51,9 @@ function tooLong(command: Command, args: CommandLine, valueBytesMax: number): Re
   return long && error(`ERR a key of ${long.length} bytes is longer than ${limits.keyBytesMax}`);
 }
 
-/**
- * Redis's text, with as many arguments as fit 128 characters. That of EVALSHA begins otherwise: Redisson
- * takes one that begins so for an EVALSHA_RO that is too new, and sends EVALSHA again, for ever.
- */
+/** Redis's text, with as many arguments as fit 128 characters. */
 export function unknownCommand(args: CommandLine): Reply {
   const name = shown(args[0]!);
-  if (SCRIPTS_BY_HASH.has(name.toLowerCase())) {
-    return error(`ERR scripts are not offered: unknown command '${name}'`);
-  }
   let rest = '';
   for (const argument of args.slice(1)) {
     if (rest.length >= SHOWN_CHARACTERS_MAX) break;

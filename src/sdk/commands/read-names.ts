@@ -82,6 +82,8 @@ export type ReadName =
   | 'keys'
   | 'randomkey'
   | 'dbsize'
+  | 'eval_ro'
+  | 'evalsha_ro'
   | 'ping'
   | 'echo'
   | 'cluster'

@@ -186,6 +186,11 @@ exec c
 discard c
 watch c 1:r-1,1
 unwatch c
+eval w 2:n0,1,1
+evalsha w 2:n0,1,1
+eval_ro r 2:n0,1,1
+evalsha_ro r 2:n0,1,1
+script n
 kv.once c
 kv.session c 3:r0,1
 ping r

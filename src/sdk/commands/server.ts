@@ -16,6 +16,22 @@ export interface ServerCommands {
   flushall(...type: Variadic<'ASYNC' | 'SYNC'>): Promise<'OK'>;
   /** Removes all keys of the namespace. `FLUSHDB [ASYNC | SYNC]` */
   flushdb(...type: Variadic<'ASYNC' | 'SYNC'>): Promise<'OK'>;
+  /** Runs a script. `EVAL script numkeys [key]* [arg]*` */
+  eval(script: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /** Runs a script that is kept. `EVALSHA sha1 numkeys [key]* [arg]*` */
+  evalsha(sha1: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /** Runs a script that only reads. `EVAL_RO script numkeys [key]* [arg]*` */
+  eval_ro(script: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /** Runs a script that is kept and only reads. `EVALSHA_RO sha1 numkeys [key]* [arg]*` */
+  evalsha_ro(sha1: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /**
+   * A container for commands about scripts that are kept. `SCRIPT LOAD | EXISTS | FLUSH | KILL
+   * | DEBUG | HELP`
+   */
+  script(
+    subcommand: Word<'LOAD' | 'EXISTS' | 'FLUSH' | 'KILL' | 'DEBUG' | 'HELP'>,
+    ...more: Variadic
+  ): Promise<Nested>;
   /** Returns the server's liveliness response. `PING [message]` */
   ping(...message: Variadic): Promise<string>;
   /** Returns the given string. `ECHO message` */

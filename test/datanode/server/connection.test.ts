@@ -142,10 +142,6 @@ describe('bad requests', () => {
   });
 
   // Redisson sends it again, for ever, while the error begins as that of an unknown command
-  test.each(['EVALSHA', 'evalsha_ro'])('%s is told as what is not offered', async (name) => {
-    const answer = `-ERR scripts are not offered: unknown command '${name}'\r\n`;
-    expect(await client.ask(`${name} x 0`, '\r\n')).toBe(answer);
-  });
 
   test('a protocol error is answered after the replies before it, and closes', async () => {
     client.socket.write(`${wire('SET a 1')}*1\r\n:5\r\n${wire('SET a 2')}`);

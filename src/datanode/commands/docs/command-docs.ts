@@ -56,7 +56,9 @@ export const aclCategories: readonly string[] = [
 ];
 
 export function categoriesOf({ flags, categories }: Command): string[] {
-  const found = new Set<string>(flags.flatMap((flag) => impliedCategories[flag] ?? []));
+  // as in Redis: of scripts nothing is said but that they are some
+  const implied = categories.includes('scripting') ? [] : flags;
+  const found = new Set<string>(implied.flatMap((flag) => impliedCategories[flag] ?? []));
   for (const category of categories) found.add(category);
   if (!found.has('fast')) found.add('slow');
   return aclCategories.filter((category) => found.has(category));

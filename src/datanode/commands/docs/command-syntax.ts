@@ -304,6 +304,17 @@ slowlog|get [count]
 swapdb index1:integer index2:integer
 `;
 
+const scripting = `
+eval script:string numkeys [key]* [arg]*
+eval_ro script:string numkeys [key]* [arg]*
+evalsha sha1 numkeys [key]* [arg]*
+evalsha_ro sha1 numkeys [key]* [arg]*
+script|debug mode=(YES | SYNC | NO)
+script|exists sha1+
+script|flush type=[ASYNC | SYNC]
+script|load script:string
+`;
+
 const zan = `
 delifeq key old
 plset data=(key value)+
@@ -320,7 +331,8 @@ zan.ttl type key
 `;
 
 /** Lines that begin with a space go on with the one before. */
-const families = [strings, lists, hashes, sets, sortedSets, keyspace, connections, server, zan];
+const databases = [strings, lists, hashes, sets, sortedSets, keyspace];
+const families = [...databases, connections, server, scripting, zan];
 const lines = families.flatMap((family) => family.trim().replace(/\n +/g, ' ').split('\n'));
 
 /** By the command's name, `config|get` for a subcommand. */

@@ -42,7 +42,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:all_nodes', 'response_policy:all_succeeded'],
-    of: 'config|set latency|reset slowlog|reset',
+    of: 'config|set latency|reset script|flush script|load slowlog|reset',
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:special', 'nondeterministic_output'],
@@ -63,6 +63,14 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   {
     tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
     of: 'flushall flushdb memory|purge ping',
+  },
+  {
+    tips: ['request_policy:all_shards', 'response_policy:agg_logical_and'],
+    of: 'script|exists',
+  },
+  {
+    tips: ['request_policy:all_shards', 'response_policy:one_succeeded'],
+    of: 'script|kill',
   },
   {
     tips: ['request_policy:multi_shard'],

@@ -6,4 +6,6 @@ export const applyVersions = {
   fieldDeadlines: 4,
   /** HSETEX and its relatives, SET IFEQ, DELEX and DIGEST of Redis 8; RESTORE-ASKING. */
   comparisons: 5,
+  /** EVAL and SCRIPT: what the machine makes of a script, and what its commands may do. */
+  scripts: 6,
 } as const;

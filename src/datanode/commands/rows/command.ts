@@ -26,7 +26,9 @@ export type CommandFlag =
   | 'allow_busy'
   | 'no_multi'
   | 'asking'
-  | 'skip_slowlog';
+  | 'skip_slowlog'
+  | 'skip_monitor'
+  | 'no_mandatory_keys';
 
 /** Positions as in COMMAND: first key, last key (negative: from the end), step. */
 export interface KeyPositions {
@@ -49,9 +51,9 @@ export interface FanOut {
   /**
    * sum: add integers · keyOrder: one array item per key, in the request's order ·
    * concat: join arrays · ok: OK when all say OK · any: the first that is not null ·
-   * scan: SCAN's own cursor walk.
+   * every: one array, an item of it holds where it holds in all · scan: SCAN's own cursor walk.
    */
-  readonly merge: 'sum' | 'keyOrder' | 'concat' | 'ok' | 'any' | 'scan';
+  readonly merge: 'sum' | 'keyOrder' | 'concat' | 'ok' | 'any' | 'every' | 'scan';
 }
 
 /** Types whose values a command takes when they are gathered from several partitions. */

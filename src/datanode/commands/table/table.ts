@@ -27,6 +27,7 @@ import { listSearchCommands } from '../lists/list-search.ts';
 import { pubsubCommands } from '../pubsub/pubsub.ts';
 import type { Command, NodeCommand, ReadCommand, WriteCommand } from '../rows/command.ts';
 import { scanCommands } from '../scanning/scan.ts';
+import { scriptCommands } from '../scripts/scripts.ts';
 import { configCommands, moduleCommands } from '../server/config.ts';
 import { debugCommands } from '../server/debug.ts';
 import { infoCommands } from '../server/info.ts';
@@ -94,6 +95,7 @@ const rows: readonly Command[] = [
   ...objectCommands,
   ...scanCommands,
   ...transactionCommands((line) => resolveCommand(line)),
+  ...scriptCommands((line) => resolveCommand(line)),
   ...onceCommands((line) => resolveCommand(line)),
   ...connectionCommands,
   ...clientCommands,
