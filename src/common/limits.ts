@@ -182,6 +182,11 @@ export const limits = {
   scriptsEvaluatedMax: 512,
   /** Bodies of scripts that a process keeps compiled. */
   scriptsCompiledBytes: 4 * MIB,
+  /** Steps of the machine in one run, and bytes that it makes, kept or not; some 0.3 ms of steps, after
+   * which others may have their turn. */
+  scriptStepsMax: 50_000_000,
+  scriptBytesMadeMax: 256 * MIB,
+  scriptPauseSteps: 5_000,
   /** What one run puts into keys, near enough: beyond, its next write is refused. */
   scriptPutBytesMax: 128 * MIB,
   /** Tables within each other in what a script answers; replies that are decoded have no more. */

@@ -17,6 +17,10 @@ export function replyText(reply: Reply, indent = ''): string {
     case 'null':
     case 'nullArray':
       return `${indent}(nil)`;
+    case 'boolean':
+      return `${indent}(integer) ${reply.value ? 1 : 0}`;
+    case 'bigNumber':
+      return `${indent}${JSON.stringify(String(reply.value))}`;
     case 'array':
     case 'set':
       return listText(reply.items, indent);

@@ -3,6 +3,7 @@ import type { Arguments, Draw, Line } from './draw.ts';
 import { hashCommands, hashReads } from './hash.ts';
 import { keyCommands, keyReads } from './key.ts';
 import { listCommands, listReads } from './list.ts';
+import { scriptCommands, scriptReads } from './script.ts';
 import { setCommands, setReads } from './set.ts';
 import { stringCommands, stringReads } from './string.ts';
 import { zanCommands, zanReads } from './zan.ts';
@@ -17,6 +18,7 @@ export const writeCommands: Readonly<Record<string, Arguments>> = {
   ...geoCommands,
   ...keyCommands,
   ...zanCommands,
+  ...scriptCommands,
 };
 
 export const readCommands: Readonly<Record<string, Arguments>> = {
@@ -28,6 +30,7 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
   ...geoReads,
   ...keyReads,
   ...zanReads,
+  ...scriptReads,
 };
 
 /** Rows of the command table that are not drawn here, and where they are. */
@@ -46,6 +49,9 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'debug|object': 'a tool of whoever looks for a fault',
   'debug|witness': 'the simulator has the logs themselves',
   'restore-asking': 'RESTORE by another name',
+  'script|load': 'unit tests; EVAL keeps scripts as well',
+  'script|exists': 'unit tests',
+  'script|flush': 'unit tests',
   'kv.once': 'clients with a session send some of what they write under it',
   'kv.session|open': 'clients with a session open one in each group',
   'kv.session|close': 'unit tests close them',

@@ -1,14 +1,77 @@
-/** Scripts as the machine runs them. */
+/**
+ * Scripts as the machine runs them. What was compiled is remembered by its SHA-1, as long as the bodies of all
+ * of them are not too long: it is of the process, whatever partitions keep.
+ */
 import { createHash } from 'node:crypto';
+import { limits } from '../../../common/limits.ts';
+import { compile } from '../../lua/syntax/compile.ts';
+import type { Proto } from '../../lua/syntax/proto.ts';
+import { LuaSyntaxError } from '../../lua/syntax/syntax-error.ts';
+import { lineOf, textOf } from './script-errors.ts';
+import { parseShebang, type ScriptFlags } from './shebang.ts';
 
 export interface Script {
+  /** In lower case. */
   readonly sha: string;
+  readonly proto: Proto;
+  readonly flags: ScriptFlags;
 }
 
 export type Compiling =
   | { readonly ok: true; readonly script: Script }
+  /** An error's text. */
   | { readonly ok: false; readonly message: string };
 
-export function compileScript(body: Buffer): Compiling {
-  return { ok: true, script: { sha: createHash('sha1').update(body).digest('hex') } };
+interface Remembered {
+  readonly script: Script;
+  readonly bytes: number;
+}
+
+/** What a script takes at least. */
+const SCRIPT_BYTES_MIN = 1_024;
+
+/** The one that was asked for longest ago comes first. */
+const remembered = new Map<string, Remembered>();
+let rememberedBytes = 0;
+
+export function shaOf(body: Buffer): string {
+  return createHash('sha1').update(body).digest('hex');
+}
+
+/** One that was compiled lately. */
+export function knownScript(sha: string): Script | undefined {
+  const found = remembered.get(sha);
+  if (found === undefined) return undefined;
+  remembered.delete(sha);
+  remembered.set(sha, found);
+  return found.script;
+}
+
+export function compileScript(body: Buffer, sha = shaOf(body)): Compiling {
+  const known = knownScript(sha);
+  if (known !== undefined) return { ok: true, script: known };
+  const shebang = parseShebang(body);
+  if (!shebang.ok) return shebang;
+  try {
+    const script = { sha, proto: compile(shebang.source), flags: shebang.flags };
+    remember(script, Math.max(body.length, SCRIPT_BYTES_MIN));
+    return { ok: true, script };
+  } catch (failure) {
+    if (!(failure instanceof LuaSyntaxError)) throw failure;
+    return { ok: false, message: notCompiled(failure.message) };
+  }
+}
+
+function notCompiled(message: string): string {
+  return `ERR Error compiling script (new function): ${lineOf(textOf(message))}`;
+}
+
+function remember(script: Script, bytes: number): void {
+  remembered.set(script.sha, { script, bytes });
+  rememberedBytes += bytes;
+  for (const [sha, { bytes: freed }] of remembered) {
+    if (rememberedBytes <= limits.scriptsCompiledBytes) return;
+    remembered.delete(sha);
+    rememberedBytes -= freed;
+  }
 }

@@ -1,39 +1,61 @@
 /** EVAL and EVALSHA: the script is found, and run. */
-import { hasScript, keepScript } from '../../encoding/scripts/kept-scripts.ts';
+import { hasScript, keepScript, scriptBody } from '../../encoding/scripts/kept-scripts.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { error } from '../../resp/reply.ts';
-import type { Command, RunContext, RunResult } from '../rows/command.ts';
-import { compileScript } from './compiled.ts';
+import type { RunContext, RunResult } from '../rows/command.ts';
+import { type Compiling, compileScript, knownScript } from './compiled.ts';
+import type { Resolve } from './inner-command.ts';
+import { runScript } from './run-script.ts';
 import type { ScriptCall } from './script-args.ts';
-import { NO_SCRIPT, notCompiled } from './script-errors.ts';
+import { NO_SCRIPT } from './script-errors.ts';
 
-export type Resolve = (line: readonly Buffer[]) => Command | undefined;
+type Run<Of extends View> = (view: Of, call: ScriptCall, context: RunContext) => RunResult;
 
-/** Where a script runs. */
-export interface Ground {
-  readonly resolve: Resolve;
-  readonly view: View;
-  readonly context: RunContext;
+/** A script that may write is kept, so that EVALSHA finds it; where there is no room it only runs. */
+export function evalOf(resolve: Resolve): Run<WriteView> {
+  return (view, call, context) => {
+    const compiled = compileScript(call.script);
+    if (!compiled.ok) return error(compiled.message);
+    keepScript(view, compiled.script.sha, call.script, 'evaluated');
+    return runScript({ resolve, view, store: view, context }, compiled.script, call);
+  };
 }
 
-const NOT_YET = error('ERR scripts do not run yet');
-
-/** `store`: where the script may be kept, and may write. */
-export function runEval(
-  _ground: Ground,
-  { script: body }: ScriptCall,
-  store?: WriteView,
-): RunResult {
-  const compiled = compileScript(body);
-  if (!compiled.ok) return notCompiled(compiled.message);
-  if (store !== undefined) keepScript(store, compiled.script.sha, body, 'evaluated');
-  return NOT_YET;
+export function evalReadOnlyOf(resolve: Resolve): Run<View> {
+  return (view, call, context) => {
+    const compiled = compileScript(call.script);
+    if (!compiled.ok) return error(compiled.message);
+    return runScript({ resolve, view, context }, compiled.script, call);
+  };
 }
 
-export function runEvalSha(
-  { view }: Ground,
-  { script }: ScriptCall,
-  _store?: WriteView,
-): RunResult {
-  return hasScript(view, script.toString('latin1').toLowerCase()) ? NOT_YET : NO_SCRIPT;
+export function evalShaOf(resolve: Resolve): Run<WriteView> {
+  return (view, call, context) => {
+    const found = keptScript(view, call.script);
+    if (found === undefined) return NO_SCRIPT;
+    if (!found.ok) return error(found.message);
+    return runScript({ resolve, view, store: view, context }, found.script, call);
+  };
 }
+
+export function evalShaReadOnlyOf(resolve: Resolve): Run<View> {
+  return (view, call, context) => {
+    const found = keptScript(view, call.script);
+    if (found === undefined) return NO_SCRIPT;
+    if (!found.ok) return error(found.message);
+    return runScript({ resolve, view, context }, found.script, call);
+  };
+}
+
+/** Whether it is kept is the partition's to say, whatever this process remembers. */
+function keptScript(view: View, name: Buffer): Compiling | undefined {
+  if (name.length !== SHA_DIGITS) return undefined;
+  const sha = name.toString('latin1').toLowerCase();
+  if (!hasScript(view, sha)) return undefined;
+  const known = knownScript(sha);
+  if (known !== undefined) return { ok: true, script: known };
+  const body = scriptBody(view, sha);
+  return body && compileScript(body, sha);
+}
+
+const SHA_DIGITS = 40;

@@ -1,9 +1,64 @@
-/** Texts of Redis 7.0 about scripts. */
+/** What is wrong with a script, in Redis 7.0's words. */
+import { LuaError, type Position } from '../../lua/values/error.ts';
+import { LuaTable } from '../../lua/values/table.ts';
+import type { LuaValue } from '../../lua/values/value.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 
 export const NO_SCRIPT = error('NOSCRIPT No matching script. Please use EVAL.');
 
-/** `message` as Lua tells it: `user_script:1: unexpected symbol near '<eof>'`. */
-export function notCompiled(message: string): Reply {
-  return error(`ERR Error compiling script (new function): ${message}`);
+/** An error as scripts have it: a table with the field `err`, raised or given back. */
+export function errorTable(text: string, isOfCommand = false): LuaTable {
+  const table = new LuaTable();
+  table.set('err', text);
+  if (isOfCommand) table.set('ignore_error_stats_update', true);
+  return table;
+}
+
+/** Raised as it is: who reads it is told the line by what the machine says of it. */
+export function raised(text: string): LuaError {
+  return new LuaError(errorTable(`ERR ${text}`), 0);
+}
+
+/**
+ * The text of an error as `redis.error_reply` makes it of what a script says: a word and a text stay as they
+ * are, of one word alone it is `ERR`. As in C it ends at a zero byte.
+ */
+export function errorText(message: string): string {
+  const zero = message.indexOf('\0');
+  const whole = zero < 0 ? message : message.slice(0, zero);
+  const text = trimmed(whole.startsWith('-') ? whole.slice(1) : whole);
+  const blank = text.indexOf(' ');
+  return blank < 0 ? `ERR ${text}` : `${text.slice(0, blank)} ${trimmed(text.slice(blank + 1))}`;
+}
+
+/** What a script answers that ended with an error which nothing in it caught. */
+export function uncaught(sha: string, { value, position }: LuaError): Reply {
+  return ended(sha, uncaughtText(value), position);
+}
+
+/** `message` begins with its code. */
+export function ended(sha: string, message: string, position?: Position): Reply {
+  const where = position === undefined ? '' : `, on ${position.source}:${position.line}`;
+  return error(lineOf(`${textOf(message)} script: ${sha}${where}.`));
+}
+
+function uncaughtText(value: LuaValue): string {
+  const inner = value instanceof LuaTable ? value.get('err') : value;
+  if (typeof inner === 'string') return inner === value ? `ERR ${inner}` : inner;
+  if (typeof inner === 'number' || typeof inner === 'boolean') return `ERR ${inner}`;
+  return inner === undefined && value === undefined ? 'ERR nil' : 'ERR unknown error';
+}
+
+/** On one line, as errors and statuses are. */
+export function lineOf(text: string): string {
+  return text.replace(/[\r\n]/g, ' ');
+}
+
+/** Bytes as the text they are in UTF-8. */
+export function textOf(bytes: string): string {
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+function trimmed(text: string): string {
+  return text.replace(/^[\r\n]+|[\r\n]+$/g, '');
 }

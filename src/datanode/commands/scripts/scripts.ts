@@ -12,9 +12,9 @@ import { argument, SYNTAX_ERROR, word } from '../rows/args.ts';
 import { ArgumentError, type Command, NO_KEYS, node, read, write } from '../rows/command.ts';
 import { helpReply } from '../rows/help.ts';
 import { compileScript } from './compiled.ts';
-import { type Resolve, runEval, runEvalSha } from './eval.ts';
+import { evalOf, evalReadOnlyOf, evalShaOf, evalShaReadOnlyOf } from './eval.ts';
+import type { Resolve } from './inner-command.ts';
 import { parseBody, parseCall, parseEval, scriptKeys } from './script-args.ts';
-import { notCompiled } from './script-errors.ts';
 
 const NO_ROOM = error(
   `ERR the scripts that are loaded have no room for another one (${limits.scriptsBytesMax} bytes for all of ` +
@@ -24,7 +24,7 @@ const DEBUG_MODES = ['yes', 'sync', 'no'];
 
 function runLoad(view: WriteView, body: Buffer): Reply {
   const compiled = compileScript(body);
-  if (!compiled.ok) return notCompiled(compiled.message);
+  if (!compiled.ok) return error(compiled.message);
   const { sha } = compiled.script;
   return keepScript(view, sha, body, 'loaded') ? bulk(sha) : NO_ROOM;
 }
@@ -123,7 +123,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       since: '2.6.0',
       summary: 'Runs a script.',
       parse: parseEval,
-      run: (view, call, context) => runEval({ resolve, view, context }, call, view),
+      run: evalOf(resolve),
     }),
     write({
       ...evaluation,
@@ -132,7 +132,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       since: '2.6.0',
       summary: 'Runs a script that is kept.',
       parse: parseCall,
-      run: (view, call, context) => runEvalSha({ resolve, view, context }, call, view),
+      run: evalShaOf(resolve),
     }),
     read({
       ...evaluation,
@@ -141,7 +141,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       since: '7.0.0',
       summary: 'Runs a script that only reads.',
       parse: parseEval,
-      run: (view, call, context) => runEval({ resolve, view, context }, call, undefined),
+      run: evalReadOnlyOf(resolve),
     }),
     read({
       ...evaluation,
@@ -150,7 +150,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       since: '7.0.0',
       summary: 'Runs a script that is kept and only reads.',
       parse: parseCall,
-      run: (view, call, context) => runEvalSha({ resolve, view, context }, call, undefined),
+      run: evalShaReadOnlyOf(resolve),
     }),
     node({
       ...column,

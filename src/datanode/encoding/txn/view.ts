@@ -28,6 +28,8 @@ export interface Lookups {
 
 /** A view that also gathers changes; its reads see them. Implemented in `txn.ts`. */
 export interface WriteView extends View {
+  /** Bytes of all values put so far, those put over others included. */
+  readonly putBytes?: number;
   put(key: Buffer, value: Buffer): void;
   del(key: Buffer): void;
   /** So many keys more (or fewer), and so many more of them with a deadline: see `readCounts`. */

@@ -1,0 +1,47 @@
+/** The machine, with what scripts of clients find in it. */
+import { limits } from '../../../common/limits.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
+import { bitLibrary } from '../../lua/library/bit.ts';
+import { cjsonLibrary } from '../../lua/library/cjson.ts';
+import { cmsgpackLibrary } from '../../lua/library/cmsgpack.ts';
+import { mathLibrary } from '../../lua/library/math.ts';
+import { stringLibrary } from '../../lua/library/string.ts';
+import { structLibrary } from '../../lua/library/struct.ts';
+import { tableLibrary } from '../../lua/library/table.ts';
+import { globalsOf, shareGlobals } from '../../lua/machine/globals.ts';
+import { Machine, type ScriptRun } from '../../lua/machine/machine.ts';
+import type { Proto } from '../../lua/syntax/proto.ts';
+import { LuaTable } from '../../lua/values/table.ts';
+import { redisLibrary } from './redis-library.ts';
+import type { ScriptCall } from './script-args.ts';
+
+const shared = shareGlobals({
+  string: stringLibrary(),
+  table: tableLibrary(),
+  math: mathLibrary(),
+  bit: bitLibrary(),
+  struct: structLibrary(),
+  cjson: cjsonLibrary(),
+  cmsgpack: cmsgpackLibrary(),
+  redis: redisLibrary,
+});
+
+/** Yields as the machine says; what it asks of its host are HostRequests of `redis-library.ts`. */
+export function* startScript(proto: Proto, { keys, args }: ScriptCall): Slices<ScriptRun> {
+  const own = { KEYS: yield* listOf(keys), ARGV: yield* listOf(args) };
+  const machine = new Machine(globalsOf(shared, own), {
+    steps: limits.scriptStepsMax,
+    bytes: limits.scriptBytesMadeMax,
+    pauseSteps: limits.scriptPauseSteps,
+  });
+  return machine.run(proto, []);
+}
+
+function* listOf(values: readonly Buffer[]): Slices<LuaTable> {
+  const list = new LuaTable();
+  for (let at = 0; at < values.length; at++) {
+    if (at > 0 && isGlanceDue(at)) yield GLANCE;
+    list.set(at + 1, values[at]!.toString('latin1'));
+  }
+  return list;
+}
