@@ -2,10 +2,12 @@
  * An entry with a FLUSHALL goes into the engine in several steps. Whatever of them a loss of power
  * or a snapshot has kept, the entry applied again comes to what it came to without.
  */
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { redisDataRange } from '../../../../src/datanode/encoding/records/key.ts';
 import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import { scriptBody } from '../../../../src/datanode/encoding/scripts/kept-scripts.ts';
 import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
 import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine, KeyRange, KeyValue } from '../../../../src/datanode/engine/engine.ts';
@@ -216,4 +218,17 @@ test('events of what an entry did before its FLUSHALL are told, once, and before
   told.length = 0;
   await apply(await engineWith(images[0]!), [last], gate);
   expect(told).toEqual(['new b', 'set b']);
+});
+
+test('scripts outlive a FLUSHALL, those that came before it in its entry as well', async () => {
+  const { end } = await applyFromEverywhere(
+    entryOf(2, ['SCRIPT LOAD return(1)', 'SET a 1']),
+    entryOf(3, ['EVAL return(2) 0', 'SCRIPT LOAD return(3)', 'FLUSHALL', 'EVAL return(4) 0']),
+  );
+  const view = createView(await engineWith(end));
+  const kept = [1, 2, 3, 4].map((at) => {
+    const sha = createHash('sha1').update(`return(${at})`).digest('hex');
+    return scriptBody(view, sha)?.toString();
+  });
+  expect(kept).toEqual(['return(1)', 'return(2)', 'return(3)', 'return(4)']);
 });
