@@ -108,7 +108,8 @@ function keyed(
   const { first, last } = command.keys;
   const isOneKey = command.keysOf === undefined && first === last;
   const keys = isOneKey ? undefined : keysOf(command, args);
-  const partition = partitionOfKey(world, keys?.[0] ?? args[first]!);
+  const leading = keys?.[0] ?? (keys && command.placedBy?.(args)) ?? args[first]!;
+  const partition = partitionOfKey(world, leading);
   if (keys === undefined || keys.every((key) => partitionOfKey(world, key) === partition)) {
     return { kind: 'one', command, partition, prepared };
   }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { FanOut } from '../../../src/datanode/commands/rows/command.ts';
 import { DONE } from '../../../src/datanode/commands/sessions/kept-reply.ts';
-import { error, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { array, error, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { mergeReplies } from '../../../src/datanode/server/fan-out.ts';
 import type { Fate } from '../../../src/datanode/server/lane.ts';
 
@@ -104,4 +104,17 @@ test('what no part has carried out is told as the parts were', () => {
   expect(merged('ok', [DOWN, 'not-proposed'], [DOWN, 'not-proposed'])).toEqual(DOWN);
   const wrong = error('WRONGTYPE Operation against a key holding the wrong kind of value');
   expect(merged('sum', [wrong, 'done'], [wrong, 'done'])).toEqual(wrong);
+});
+
+test('what every partition has is what all of them say they have, item by item', () => {
+  const flags = (...items: number[]): [Reply, Fate] => [
+    array(items.map((at) => integer(at))),
+    'done',
+  ];
+  const every = (...parts: Parts) => mergedOf('read', 'every', parts, 0);
+  expect(every(flags(1, 1, 0, 0), flags(1, 0, 1, 0))).toEqual(flags(1, 0, 0, 0)[0]);
+  expect(every(flags(1, 0))).toEqual(flags(1, 0)[0]);
+  const bytes = Buffer.from('*2\r\n:1\r\n:1\r\n');
+  expect(every([{ kind: 'encoded', bytes }, 'done'], flags(0, 1))).toEqual(flags(0, 1)[0]);
+  expect(text(every(flags(1), [DOWN, 'not-proposed']))).toBe('CLUSTERDOWN nothing happened');
 });

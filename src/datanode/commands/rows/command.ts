@@ -109,6 +109,13 @@ interface CommandBase {
   /** It answers values of keys that the request does not name: only who may read all keys runs it. */
   readonly readsAnyKey?: boolean;
   /**
+   * Which commands it runs, on which keys and channels, is not known before it does: only who may run
+   * all of them runs it, and it may have changed whatever its partition has.
+   */
+  readonly runsAnything?: boolean;
+  /** Of a request that names no key: what stands for one, so that equal requests meet in a partition. */
+  readonly placedBy?: (args: readonly Buffer[]) => Buffer;
+  /**
    * The apply version (`partition/entries/envelope.ts`) of an entry that holds this line: absent for what
    * builds of any version carry out alike. It is proposed only where all members know that version.
    */

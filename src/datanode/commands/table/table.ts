@@ -180,6 +180,8 @@ function alike(row: Command, subcommands: readonly Command[] | undefined): Comma
     fanOut: columns.fanOut,
     keysOf: columns.keysOf,
     readsAnyKey: columns.readsAnyKey,
+    runsAnything: columns.runsAnything,
+    placedBy: columns.placedBy,
     carries: columns.carries,
     appliesFrom: columns.appliesFrom,
     refusedBefore: columns.refusedBefore,
