@@ -238,7 +238,8 @@ export class Access implements AclView {
     const denial = user && command ? denialOf(user, command, args) : undefined;
     if (denial === undefined) return undefined;
     const what = denial.reason === 'command' ? `run the '${denial.object}' command` : undefined;
-    return `This user has no permissions to ${what ?? `access the '${denial.object}' ${denial.reason}`}`;
+    const refused = what ?? `access the '${denial.object}' ${denial.reason}`;
+    return `This user has no permissions to ${refused}${whyOf(denial)}`;
   }
 
   log(count: number): readonly AclLogEntry[] {
@@ -356,7 +357,22 @@ function noRights({ name, flags }: Command): Denial | undefined {
   return flags.includes('no_auth') ? undefined : { reason: 'command', object: name, at: 0 };
 }
 
-function refusalText({ reason, object }: Denial): string {
-  if (reason === 'command') return `this user has no permissions to run the '${object}' command`;
-  return `this user has no permissions to access one of the ${reason}s used as arguments`;
+function refusalText(denial: Denial): string {
+  const { reason, object } = denial;
+  if (denial.ofScript === true && reason !== 'command') {
+    return `this user has no permissions to access all ${reason}s${whyOf(denial)}`;
+  }
+  if (reason !== 'command') {
+    return `this user has no permissions to access one of the ${reason}s used as arguments`;
+  }
+  return `this user has no permissions to run the '${object}' command${whyOf(denial)}`;
+}
+
+/** Why what the request names is not enough. */
+function whyOf({ ofScript }: Denial): string {
+  if (ofScript !== true) return '';
+  return (
+    ': what a script does is not known before, so it takes a user who may run every command ' +
+    'that scripts can run, on all keys and channels (+@all ~* &*)'
+  );
 }

@@ -1,13 +1,14 @@
 /** Whether a user may run a request; pure. */
 
 import { limits } from '../../common/limits.ts';
-import { categoriesOf } from '../commands/docs/command-docs.ts';
 import { type KeyUse, keyUses } from '../commands/docs/key-specs.ts';
 import { sortReadsBy } from '../commands/keys/sort.ts';
 import type { Subscriber } from '../commands/pubsub/pubsub-port.ts';
 import { type Command, carriedOut, keysOf } from '../commands/rows/command.ts';
 import { type Glob, matchesGlob, parseGlob } from '../commands/texts/glob.ts';
-import { type KeyPattern, lowerCase, type Selector, type User } from './user.ts';
+import { mayRun } from './may-run.ts';
+import { lackOf } from './script-rights.ts';
+import type { KeyPattern, Selector, User } from './user.ts';
 
 /** The first thing in the request that the user may not; `object`: what the log shows of it. */
 export interface Denial {
@@ -15,6 +16,8 @@ export interface Denial {
   readonly object: string;
   /** Which argument it is. */
   readonly at: number;
+  /** Nothing that the request names is denied, but something that its script may do. */
+  readonly ofScript?: boolean;
 }
 
 /** Of several selectors' denials the most telling one is the answer, the furthest of those alike. */
@@ -46,23 +49,15 @@ function denialBy(
   args: readonly Buffer[],
 ): Denial | undefined {
   if (!mayRun(selector, command, args)) return { reason: 'command', object: command.name, at: 0 };
+  if (command.runsAnything === true) return scriptDenial(selector, command);
   return keyDenial(selector, command, args) ?? channelDenial(selector, command, args);
 }
 
-function mayRun(
-  { allCommands, rules }: Selector,
-  command: Command,
-  args: readonly Buffer[],
-): boolean {
-  if (command.flags.includes('no_auth')) return true;
-  if (rules.length === 0) return allCommands;
-  const { name } = command;
-  const container = name.split('|', 1)[0]!;
-  const first = args[1] && lowerCase(args[1].toString('latin1'));
-  const names = new Set([name, container, `${container}|${first}`]);
-  for (const category of categoriesOf(command)) names.add(`@${category}`);
-  const last = rules.findLast(({ what }) => names.has(what));
-  return last?.allow ?? allCommands;
+function scriptDenial(selector: Selector, command: Command): Denial | undefined {
+  const reason = lackOf(selector, command);
+  if (reason === 'nothing') return undefined;
+  const object = reason === 'command' ? command.name : '*';
+  return { reason, object, at: 0, ofScript: true };
 }
 
 function keyDenial(

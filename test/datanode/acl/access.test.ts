@@ -341,3 +341,72 @@ test('a walk over all values takes a user who may read all keys; one over names 
   await ask(node, 'AUTH eve x');
   expect(refusal(node, full)).toBe('');
 });
+
+describe('who runs scripts may do whatever a script can', () => {
+  const evals = ['eval s 0', 'evalsha s 1 app:k', 'eval_ro s 0'];
+
+  /** Refusals of a user with these rules, for each of `evals`: what they say is missing. */
+  async function missing(...rules: string[]): Promise<string[]> {
+    const node = new FakeNode();
+    await node.call('acl', 'setuser', 'bob', 'on', 'nopass', ...rules);
+    await ask(node, 'AUTH bob x');
+    return evals.map((line) => {
+      const text = refusal(node, line);
+      if (text !== '')
+        expect(text).toMatch(/: what a script does is not known before, .*~\* &\*\)$/);
+      return /run the '\w+' command|all \w+s/.exec(text)?.[0] ?? '';
+    });
+  }
+
+  test('all commands on all keys and channels; to read, what reads', async () => {
+    const [keys, channels] = ['all keys', 'all channels'];
+    expect(await missing('~*', '&*', '+@all')).toEqual(['', '', '']);
+    expect(await missing('~*', '&*', '+@all', '-@admin', '-config|set')).toEqual(['', '', '']);
+    expect(await missing('%R~*', '%W~*', '&*', '+@all')).toEqual(['', '', '']);
+    expect(await missing('~app:*', '&*', '+@all')).toEqual([keys, keys, keys]);
+    expect(await missing('%R~*', '&*', '+@all')).toEqual([keys, keys, '']);
+    expect(await missing('~*', 'resetchannels', '&news', '+@all')).toEqual([
+      channels,
+      channels,
+      '',
+    ]);
+  });
+
+  test('a command that scripts can run and the user may not', async () => {
+    const [of, ofSha, ofRead] = ['eval', 'evalsha', 'eval_ro'].map(
+      (name) => `run the '${name}' command`,
+    );
+    expect(await missing('~*', '&*', '+@all', '-set')).toEqual([of, ofSha, '']);
+    expect(await missing('~*', '&*', '+@all', '-publish')).toEqual([of, ofSha, '']);
+    expect(await missing('~*', '&*', '+@all', '-get')).toEqual([of, ofSha, ofRead]);
+    expect(await missing('~*', '&*', '+@all', '-object|freq')).toEqual([of, ofSha, ofRead]);
+    expect(await missing('~*', '&*', '+@all', '-@write')).toEqual([of, ofSha, '']);
+  });
+
+  test('a user who may not run EVAL is told so; a selector may allow it; a dry run says the same', async () => {
+    const node = new FakeNode();
+    await ask(node, 'ACL SETUSER bob on nopass ~* &* +@all -eval');
+    await ask(node, 'ACL SETUSER eve on nopass ~app:* +@all (~* &* +@all)');
+    await ask(node, 'ACL SETUSER tom on nopass ~app:* &* +@all');
+    await ask(node, 'AUTH bob x');
+    expect(refusal(node, 'eval s 0')).toBe(
+      "NOPERM this user has no permissions to run the 'eval' command",
+    );
+    await ask(node, 'AUTH eve x');
+    expect(refusal(node, 'eval s 0')).toBe('');
+    expect(await ask(node, 'ACL DRYRUN eve EVAL s 0')).toBe('+OK\r\n');
+    expect(await ask(node, 'ACL DRYRUN tom EVAL s 0')).toMatch(
+      /This user has no permissions to access the '\*' key: what a script does is not known before/,
+    );
+  });
+
+  test('under a session as without one', async () => {
+    const node = new FakeNode();
+    await ask(node, 'ACL SETUSER tom on nopass ~app:* &* +@all');
+    await ask(node, 'AUTH tom x');
+    expect(refusal(node, 'kv.once id-of-session 1 1 eval s 1 app:k')).toMatch(
+      /^NOPERM .* all keys:/,
+    );
+    expect(refusal(node, 'kv.once id-of-session 1 1 get app:k')).toBe('');
+  });
+});

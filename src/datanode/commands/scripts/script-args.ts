@@ -1,4 +1,5 @@
 /** Arguments of EVAL and its relatives: a script or its SHA-1, `numkeys key … argument …`. */
+import { createHash } from 'node:crypto';
 import { limits } from '../../../common/limits.ts';
 import { parseInteger } from '../../encoding/strings/string.ts';
 import { argument, integerArgument } from '../rows/args.ts';
@@ -45,4 +46,13 @@ export function parseEval(line: Line): ScriptCall {
 export function parseBody(body: Buffer | undefined): Buffer {
   if (body !== undefined && body.length <= limits.scriptBytesMax) return body;
   throw new ArgumentError(`ERR a script has ${limits.scriptBytesMax} bytes at most`);
+}
+
+/** The SHA-1 of the body, in the digits of EVALSHA: what names no key runs where that would lie as a key. */
+export function shaOfBody(line: Line): Buffer {
+  return Buffer.from(createHash('sha1').update(argument(line, 1)).digest('hex'));
+}
+
+export function shaGiven(line: Line): Buffer {
+  return Buffer.from(argument(line, 1).toString('latin1').toLowerCase(), 'latin1');
 }

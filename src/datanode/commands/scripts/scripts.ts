@@ -14,7 +14,7 @@ import { helpReply } from '../rows/help.ts';
 import { compileScript } from './compiled.ts';
 import { evalOf, evalReadOnlyOf, evalShaOf, evalShaReadOnlyOf } from './eval.ts';
 import type { Resolve } from './inner-command.ts';
-import { parseBody, parseCall, parseEval, scriptKeys } from './script-args.ts';
+import { parseBody, parseCall, parseEval, scriptKeys, shaGiven, shaOfBody } from './script-args.ts';
 
 const NO_ROOM = error(
   `ERR the scripts that are loaded have no room for another one (${limits.scriptsBytesMax} bytes for all of ` +
@@ -112,12 +112,14 @@ const scriptRows: readonly Command[] = [
 ];
 
 export function scriptCommands(resolve: Resolve): readonly Command[] {
-  const evaluation = { ...column, arity: -3, keysOf: scriptKeys };
+  const evaluation = { ...column, arity: -3, keysOf: scriptKeys, runsAnything: true };
+  const byBody = { ...evaluation, placedBy: shaOfBody };
+  const bySha = { ...evaluation, placedBy: shaGiven };
   const flags = ['noscript', 'stale', 'skip_monitor', 'no_mandatory_keys', 'movablekeys'] as const;
   const readFlags = ['readonly', ...flags] as const;
   return [
     write({
-      ...evaluation,
+      ...byBody,
       name: 'eval',
       flags,
       since: '2.6.0',
@@ -126,7 +128,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       run: evalOf(resolve),
     }),
     write({
-      ...evaluation,
+      ...bySha,
       name: 'evalsha',
       flags,
       since: '2.6.0',
@@ -135,7 +137,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       run: evalShaOf(resolve),
     }),
     read({
-      ...evaluation,
+      ...byBody,
       name: 'eval_ro',
       flags: readFlags,
       since: '7.0.0',
@@ -144,7 +146,7 @@ export function scriptCommands(resolve: Resolve): readonly Command[] {
       run: evalReadOnlyOf(resolve),
     }),
     read({
-      ...evaluation,
+      ...bySha,
       name: 'evalsha_ro',
       flags: readFlags,
       since: '7.0.0',
