@@ -153,6 +153,12 @@ export const limits = {
   /** Of those, what one entry carries, by count and bytes: the others are served by the next. */
   waitersPerEntryMax: 4_096,
   waiterBytesPerEntryMax: 1 * MIB,
+  /** Elements that an entry's scripts may give at once of one key, and those who wait for keys they do not name. */
+  scriptFillsMax: 64,
+  scriptWaitersMax: 64,
+  scriptWaiterBytesMax: 16 * KIB,
+  /** What scripts of one engine batch publish: beyond, messages are lost and counted. */
+  scriptMessagesBytesMax: 32 * MIB,
   /** Replies kept until they are confirmed, the newest ones; and confirmations in one entry. */
   servedRepliesMax: 131_072,
   /** One of them, and all of a partition: of what is larger or older only a mark is kept. */

@@ -161,6 +161,11 @@ export class PubSubHub implements PubSub, PubSubHandlers {
     this.#slowSubscribers++;
   }
 
+  /** Messages that were dropped before they came here. */
+  countLost(messages: number): void {
+    this.#lostMessages += messages;
+  }
+
   resetStatistics(): void {
     this.#lostMessages = 0;
     this.#slowSubscribers = 0;

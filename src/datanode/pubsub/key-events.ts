@@ -1,6 +1,6 @@
 /**
  * Keyspace notifications: events of keys as messages, published where the partition is led, once
- * the command is in the engine. Channels are Redis's; where it has the number of a database, a
+ * the command is in the engine; and so is what scripts publish. Channels are Redis's; where it has the number of a database, a
  * namespace that is none of `default` and `db<n>` has its name.
  */
 import type { Namespace } from '../../common/ids.ts';
@@ -8,11 +8,22 @@ import { NO_EVENTS, type NotifyFlags, parseNotifyFlags } from '../commands/pubsu
 import type { PubSub } from '../commands/pubsub/pubsub-port.ts';
 import type { KeyEvent } from '../encoding/txn/view.ts';
 
+type Outlet = Pick<PubSub, 'publish'> & {
+  countLost(messages: number): void;
+};
+
+/** What a script publishes. */
+interface Message {
+  readonly channel: Buffer;
+  readonly message: Buffer;
+  readonly isSharded: boolean;
+}
+
 export class KeyEventPublisher {
-  readonly #pubsub: Pick<PubSub, 'publish'>;
+  readonly #pubsub: Outlet;
   #flags: NotifyFlags = NO_EVENTS;
 
-  constructor(pubsub: Pick<PubSub, 'publish'>) {
+  constructor(pubsub: Outlet) {
     this.#pubsub = pubsub;
   }
 
@@ -41,6 +52,14 @@ export class KeyEventPublisher {
       if (keyspace) this.#publish(`__keyspace@${database}__:`, key, word);
       if (keyevent) this.#publish(`__keyevent@${database}__:`, word, key);
     }
+  }
+
+  publishMessage({ channel, message, isSharded }: Message): void {
+    this.#pubsub.publish(isSharded ? 'shard' : 'channel', channel, message);
+  }
+
+  countLost(messages: number): void {
+    this.#pubsub.countLost(messages);
   }
 
   #publish(prefix: string, name: Buffer, payload: Buffer): void {

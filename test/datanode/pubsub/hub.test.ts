@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import type { SubscriptionKind } from '../../../src/datanode/commands/pubsub/pubsub-port.ts';
+import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
 import { decodePeerBody } from '../../../src/datanode/pubsub/peer-codec.ts';
 import { bytes, type Listener, listener, Mesh } from './mesh.ts';
 
@@ -384,3 +385,21 @@ async function expectReach(mesh: Mesh, node: string, everybody: readonly Listene
   await mesh.run();
   expect(everybody.flatMap(({ heard }) => heard)).toHaveLength(count);
 }
+
+test('what a script publishes goes where PUBLISH and SPUBLISH go; what is lost is counted', async () => {
+  const mesh = new Mesh('a', 'b');
+  const [one, two] = [listener(), listener()];
+  mesh.hub('b').subscribe(one, 'channel', bytes('news'));
+  mesh.hub('b').subscribe(two, 'shard', bytes('news'));
+  await mesh.run();
+  const publisher = new KeyEventPublisher(mesh.hub('a'));
+  const said = (text: string, isSharded: boolean) =>
+    publisher.publishMessage({ channel: bytes('news'), message: bytes(text), isSharded });
+  said('all', false);
+  said('slot', true);
+  await mesh.run();
+  expect(one.heard).toEqual([message('news', 'all')]);
+  expect(two.heard).toEqual([message('news', 'slot').replace('$7\r\nmessage', '$8\r\nsmessage')]);
+  publisher.countLost(3);
+  expect(mesh.hub('a').info().lostMessages).toBe(3);
+});

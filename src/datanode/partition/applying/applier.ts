@@ -9,11 +9,8 @@ import type { KeyShare } from '../../../common/hash.ts';
 import type { LogIndex, Term } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import { LoneTimer } from '../../../common/lone-timer.ts';
-import { seededRandom } from '../../../common/random.ts';
-import { applyVersions } from '../../commands/rows/apply-versions.ts';
 import { findEmptying } from '../../encoding/keyspace/emptying.ts';
 import { type RankPool, RankTrees } from '../../encoding/ranks/rank-trees.ts';
-import { rdbVersions } from '../../encoding/rdb/rdb-payload.ts';
 import { redisDataRange } from '../../encoding/records/key.ts';
 import { STATE_KEY } from '../../encoding/records/system.ts';
 import type { EarlyStore } from '../../encoding/txn/early-elements.ts';
@@ -33,12 +30,14 @@ import {
 import { decodeServedEpoch } from '../entries/served-epoch.ts';
 import { encodeState, type ReplicaState, stateAt } from '../storage/state.ts';
 import { Pace } from '../turns/pace.ts';
+import { applyContext } from './apply-context.ts';
 import { applyAfterFlush, applyBeforeFlush, flushOf, servedBy } from './apply-flush.ts';
 import { type ApplyContext, type ApplyStep, applyExpiry, isPauseDue } from './apply-lines.ts';
 import { applyCommands } from './apply-serving.ts';
 import type { KeyEventGate } from './key-event-gate.ts';
 import { OnceBatches } from './once-batches.ts';
 import { heldBytes, type OpenBatch, openBatch, take } from './open-batch.ts';
+import { ScriptEffects } from './script-effects.ts';
 import type { Served } from './serving.ts';
 
 /**
@@ -92,6 +91,8 @@ export interface AppliedBatch {
   readonly leavesGarbage: boolean;
   /** What it changed, as keys of the engine. */
   readonly changed: ChangeSet;
+  /** Scripts have written: keys of it may be others than its commands name. */
+  readonly ofScripts: boolean;
 }
 
 type RedisBody = Extract<EnvelopeBody, { family: 'redis' }>;
@@ -257,7 +258,7 @@ export class Applier {
           batch = this.#newBatch();
           continue;
         }
-        const pending = this.#applyEntry(batch.txn, entry, envelope, batch.state);
+        const pending = this.#applyEntry(batch, entry, envelope);
         take(batch, entry, pending instanceof Promise ? await pending : pending);
         if (heldBytes(batch) < limits.applyReplyBytes) continue;
         await this.#write(batch);
@@ -268,13 +269,14 @@ export class Applier {
     for (const { done } of work) done();
   }
 
-  #newBatch(): OpenBatch {
+  #newBatch(effects?: ScriptEffects): OpenBatch {
     const { heldBytesMax: bytesMax = limits.applyHeldBytes } = this.#hooks;
     const early: EarlyStore = { engine: this.#engine, pace: this.#pace, bytesMax };
-    return openBatch(new Txn(this.#engine, [], this.#ranks, early), this.#state);
+    return openBatch(new Txn(this.#engine, [], this.#ranks, early), this.#state, effects);
   }
 
-  async #write({ txn, applied, state, expiryEntries, expiredKeys }: OpenBatch): Promise<void> {
+  async #write(batch: OpenBatch): Promise<void> {
+    const { txn, effects, applied, state, expiryEntries, expiredKeys } = batch;
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
     const operations = txn.isLarge ? await txn.batchInSteps(this.#pace) : txn.batch();
@@ -295,8 +297,10 @@ export class Applier {
       expiryEntries,
       expiredKeys,
       membersChanged,
+      ofScripts: effects.hasWritten,
     });
-    this.#hooks.keyEvents.publish(txn.events);
+    if (effects.messages.length === 0) return this.#hooks.keyEvents.publish(txn.events);
+    await this.#hooks.keyEvents.publishAll(txn.events, effects, this.#pace);
   }
 
   /**
@@ -311,7 +315,8 @@ export class Applier {
     const engine = this.#engine;
     const { index } = entry;
     const state = this.#timedState(entry, envelope, this.#state);
-    const context = this.#contextOf(envelope, state);
+    const effects = this.#effectsOf(entry, undefined, new ScriptEffects());
+    const context = this.#contextOf(envelope, state, effects);
     const once = new OnceBatches(body.once ?? [], state.timeMs, flushAt);
     const tells = this.#hooks.keyEvents.isOpen(entry.term);
     const flush = { index, body, flushAt, once, tells };
@@ -320,7 +325,7 @@ export class Applier {
     this.#hooks.onClear();
     this.#ranks.clear();
     await engine.clearRange(redisDataRange());
-    const after = this.#newBatch();
+    const after = this.#newBatch(effects);
     after.txn.beginEntry(index);
     after.txn.recordEvents(tells);
     after.txn.keepEarlierEvents(early.events);
@@ -332,17 +337,23 @@ export class Applier {
 
   /** Synchronous unless a command asks for a range. */
   #applyEntry(
-    txn: Txn,
+    { txn, state: before, effects }: OpenBatch,
     entry: Entry,
     envelope: Envelope | undefined,
-    before: ReplicaState,
   ): ApplyStep | Promise<ApplyStep> {
     const state = stateAt(entry, before, before.timeMs);
     if (entry.kind !== 'normal') return { state: this.#changeMembers(entry, state), replies: [] };
     if (envelope === undefined) return { state, replies: [] };
     txn.beginEntry(entry.index);
     txn.recordEvents(this.#hooks.keyEvents.isOpen(entry.term));
-    return this.#applyEnvelope(txn, envelope, this.#timedState(entry, envelope, before));
+    const timed = this.#timedState(entry, envelope, before);
+    return this.#applyEnvelope(txn, envelope, timed, this.#effectsOf(entry, txn, effects));
+  }
+
+  /** Those of a batch, for what its next entry does. */
+  #effectsOf({ term }: Entry, txn: Txn | undefined, effects: ScriptEffects): ScriptEffects {
+    effects.beginEntry(txn, this.#hooks.keyEvents.isTelling(term));
+    return effects;
   }
 
   /** A change that serves an older wanted record than one before it did is refused (decision 17). */
@@ -360,23 +371,15 @@ export class Applier {
     return stateAt(entry, before, Math.max(before.timeMs, timeMs));
   }
 
-  #contextOf({ seed, body }: Envelope, { timeMs }: ReplicaState): ApplyContext {
-    const random = seededRandom(seed);
-    const { firstSlot, lastSlot, murmur3 } = this.#share;
-    const applyVersion = (body.family === 'redis' && body.applyVersion) || applyVersions.plain;
-    const knowsDeadlines = applyVersion >= applyVersions.fieldDeadlines;
-    const { withFieldDeadlines, withoutFieldDeadlines } = rdbVersions;
-    const rdbVersion = knowsDeadlines ? withFieldDeadlines : withoutFieldDeadlines;
-    const versions = { rdbVersion, applyVersion };
-    const pace = this.#pace;
-    const uniform = () => random.float();
-    return { nowMs: timeMs, random: uniform, ...versions, firstSlot, lastSlot, murmur3, pace };
+  #contextOf(envelope: Envelope, { timeMs }: ReplicaState, effects: ScriptEffects): ApplyContext {
+    return applyContext(envelope, timeMs, { share: this.#share, pace: this.#pace, effects });
   }
 
   #applyEnvelope(
     txn: Txn,
     envelope: Envelope,
     state: ReplicaState,
+    effects: ScriptEffects,
   ): ApplyStep | Promise<ApplyStep> {
     const { body } = envelope;
     if (body.family === 'internal') {
@@ -385,7 +388,8 @@ export class Applier {
     }
     const { lines, waiting } = body;
     const once = body.once && new OnceBatches(body.once, state.timeMs);
-    return applyCommands(txn, { lines, waiting, once }, this.#contextOf(envelope, state), state);
+    const context = this.#contextOf(envelope, state, effects);
+    return applyCommands(txn, { lines, waiting, once }, context, state);
   }
 }
 

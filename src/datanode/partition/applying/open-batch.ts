@@ -5,9 +5,11 @@ import { replyBytes } from '../../resp/reply-bytes.ts';
 import type { ReplicaState } from '../storage/state.ts';
 import type { AppliedEntry } from './applier.ts';
 import { type ApplyStep, Weight } from './apply-lines.ts';
+import { ScriptEffects } from './script-effects.ts';
 
 export interface OpenBatch {
   readonly txn: Txn;
+  readonly effects: ScriptEffects;
   /** Of what was applied since it was last asked. */
   readonly weight: Weight;
   readonly applied: AppliedEntry[];
@@ -19,14 +21,14 @@ export interface OpenBatch {
 }
 
 /** Behind `state`. */
-export function openBatch(txn: Txn, state: ReplicaState): OpenBatch {
+export function openBatch(txn: Txn, state: ReplicaState, effects = new ScriptEffects()): OpenBatch {
   const counts = { expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
-  return { txn, weight: new Weight(txn), applied: [], state, ...counts };
+  return { txn, effects, weight: new Weight(txn), applied: [], state, ...counts };
 }
 
 /** What is kept until the batch is written. */
-export function heldBytes({ replyBytes, txn }: OpenBatch): number {
-  return replyBytes + Math.max(txn.putBytes, txn.heldBytes);
+export function heldBytes({ replyBytes, txn, effects }: OpenBatch): number {
+  return replyBytes + effects.bytes + Math.max(txn.putBytes, txn.heldBytes);
 }
 
 /** The entry is applied to the batch's transaction. */

@@ -363,6 +363,7 @@ describe('messages', () => {
   function published(flags: string, namespace = 'default'): string[] {
     const sent: string[] = [];
     const publisher = new KeyEventPublisher({
+      countLost: () => {},
       publish: (kind, channel, payload) => sent.push(`${kind} ${channel} ${payload}`),
     });
     publisher.take(flags);
@@ -388,7 +389,7 @@ describe('messages', () => {
   });
 
   test('nobody gathers events that nobody asked for', () => {
-    const publisher = new KeyEventPublisher({ publish: () => 0 });
+    const publisher = new KeyEventPublisher({ publish: () => 0, countLost: () => {} });
     expect(publisher.wanted()).toBe(false);
     for (const [flags, wanted] of [
       ['KE', false],
