@@ -150,6 +150,7 @@ export class Requests {
   /** The turn ends: entries are proposed unless they wait for their cohort, a round of reads begins. */
   flush(): void {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
+    if (this.#waiters.hasSuspected) this.#lookAtSuspected();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
     if (this.#reads.hasFresh) this.#reads.flush(this.#ground.raft);
   }
@@ -164,8 +165,10 @@ export class Requests {
     this.#recent.note(entries, raft.role === 'leader' ? raft.term : undefined);
     this.#watches.onChanged(
       batch.changed,
-      entries.some(({ served = [] }) => served.length > 0),
+      // what scripts left nothing of may have been there in between, as with clients that were served
+      batch.ofScripts || entries.some(({ served = [] }) => served.length > 0),
     );
+    if (batch.ofScripts) this.#waiters.onScripts(batch.changed);
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);
@@ -228,6 +231,7 @@ export class Requests {
 
   stop(why: string): void {
     this.#cohort.stop();
+    this.#watches.stepDown();
     this.#proposals.stop();
     this.#reads.failAll('STOPPING', why);
     this.#followerReads.failAll('STOPPING', why);
@@ -256,6 +260,12 @@ export class Requests {
     this.#ground.wake();
     this.#ground.requestTurn();
     return this.#ground.raft.requestReadFromLeader();
+  }
+
+  /** Some of them: the others in the next turns. */
+  #lookAtSuspected(): void {
+    this.#waiters.lookAtSuspected();
+    if (this.#waiters.hasSuspected) this.#ground.requestTurn();
   }
 
   #confirmIsDue(): boolean {

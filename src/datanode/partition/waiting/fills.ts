@@ -1,5 +1,11 @@
-/** How many elements commands may add to the keys they name: so many clients are waited on no more. */
+/**
+ * How many elements commands may add to the keys they name: so many clients are waited on no more. What
+ * scripts add, and to which keys, nobody knows: of the keys they name so much that an entry does not
+ * carry everybody for the sake of a few elements. Who is left then is served by an entry of its own.
+ */
+import { limits } from '../../../common/limits.ts';
 import { type Command, carriedOut, keysOf } from '../../commands/rows/command.ts';
+import { scriptsIn } from '../../commands/table/runs-anything.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { decodeExec } from '../../commands/transactions/exec-line.ts';
 import type { CommandLine } from '../entries/batch.ts';
@@ -21,24 +27,36 @@ const addsOne = new Set(['lmove', 'rpoplpush', 'blmove', 'brpoplpush', 'linsert'
 /** By key (latin1). */
 export function fillsOf(lines: readonly CommandLine[]): Map<string, number> {
   const fills = new Map<string, number>();
-  for (const line of lines) collect(line, fills);
+  const byScripts = new Set<string>();
+  for (const line of lines) collect(line, fills, byScripts);
+  for (const name of byScripts) add(fills, name, limits.scriptFillsMax);
   return fills;
 }
 
-function collect(request: CommandLine, fills: Map<string, number>): void {
+/** Whether the keys that `lines` fill may be others than those they name. */
+export function fillAnyKey(lines: readonly CommandLine[]): boolean {
+  return lines.some((line) => scriptsIn(line) > 0);
+}
+
+function collect(request: CommandLine, fills: Map<string, number>, byScripts: Set<string>): void {
   const row = resolveCommand(request);
   if (row === undefined) return;
   const { command, line } = carriedOut(row, request);
   if (command.kind !== 'write') return;
   if (command.name === 'exec') {
-    for (const inner of decodeExec(line) ?? []) collect(inner, fills);
+    for (const inner of decodeExec(line) ?? []) collect(inner, fills, byScripts);
     return;
   }
   const elements = elementsOf(command, line);
   for (const key of keysOf(command, line)) {
     const name = key.toString('latin1');
-    fills.set(name, (fills.get(name) ?? 0) + elements);
+    if (command.runsAnything === true) byScripts.add(name);
+    else add(fills, name, elements);
   }
+}
+
+function add(fills: Map<string, number>, name: string, elements: number): void {
+  fills.set(name, (fills.get(name) ?? 0) + elements);
 }
 
 function elementsOf({ name }: Command, line: CommandLine): number {

@@ -4,7 +4,7 @@
  */
 import type { BlockingForm } from '../../commands/rows/command.ts';
 import type { CommandLine } from '../entries/batch.ts';
-import { fillsOf } from './fills.ts';
+import { fillAnyKey, fillsOf } from './fills.ts';
 
 export interface Carried {
   readonly form: Pick<BlockingForm, 'keys' | 'fills'>;
@@ -62,6 +62,14 @@ export function servedBefore(
   for (const { waiters, fills } of earlier) {
     for (const key of reachOf(waiters, fills.keys(), true)) reached.add(key);
   }
-  for (const key of reachOf(own.waiters, fillsOf(before).keys(), false)) reached.add(key);
+  for (const key of reachOf(own.waiters, filledBy(before, own.waiters), false)) reached.add(key);
   return reached;
+}
+
+/** A script may fill whatever somebody waits for. */
+function filledBy(before: readonly CommandLine[], waiters: Iterable<Carried>): Iterable<string> {
+  const filled = new Set(fillsOf(before).keys());
+  if (!fillAnyKey(before)) return filled;
+  for (const { form } of waiters) for (const key of form.keys) filled.add(nameOf(key));
+  return filled;
 }

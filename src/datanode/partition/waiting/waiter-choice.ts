@@ -111,3 +111,29 @@ export class WaiterChoice<W extends Choosable> {
     return may;
   }
 }
+
+/**
+ * The longest waiting of `waiters`, whatever for: a script may have something for each, and an entry has
+ * room for some. What it may have for them joins `fills`.
+ */
+export function longestWaiting<W extends Choosable>(
+  waiters: Iterable<W>,
+  fills: Map<string, number>,
+): readonly W[] {
+  const longest: W[] = [];
+  let bytesLeft = limits.scriptWaiterBytesMax;
+  for (const waiter of waiters) {
+    if (longest.length >= limits.scriptWaitersMax) break;
+    if (waiter.withdrawn) continue;
+    bytesLeft -= waiterBytes(waiter.request);
+    if (bytesLeft < 0) break;
+    longest.push(waiter);
+  }
+  const named = new Set(fills.keys());
+  for (const { form } of longest) {
+    for (const key of form.keys.map((bytes) => bytes.toString('latin1'))) {
+      if (!named.has(key)) fills.set(key, (fills.get(key) ?? 0) + 1);
+    }
+  }
+  return longest;
+}

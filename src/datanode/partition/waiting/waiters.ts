@@ -9,13 +9,16 @@ import type { ErrorCode } from '../../../common/errors.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { BlockingForm } from '../../commands/rows/command.ts';
+import type { ChangeSet } from '../../encoding/txn/txn.ts';
 import type { Served } from '../applying/serving.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { blockingRequest } from '../entries/blocking-request.ts';
 import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
 import { type CarriedWaiter, type WaitingPart, waiterBytes } from '../entries/waiter-codec.ts';
-import { ALL, fillsOf } from './fills.ts';
-import { type WaitedType, WaiterChoice } from './waiter-choice.ts';
+import { ALL, fillAnyKey, fillsOf } from './fills.ts';
+import { FillsOnTheWay } from './fills-on-the-way.ts';
+import { SuspectedKeys } from './suspected-keys.ts';
+import { longestWaiting, type WaitedType, WaiterChoice } from './waiter-choice.ts';
 
 export interface WaiterGround {
   /** Of the log, applied or not. */
@@ -80,9 +83,8 @@ export class Waiters {
   /** For these, and for these keys, an entry has to be proposed. */
   readonly #due = new Set<Waiter>();
   readonly #ready = new Map<string, Buffer>();
-  /** What entries on their way may add, by index and key; and all of them together. */
-  readonly #onTheWay = new Map<LogIndex, ReadonlyMap<string, number>>();
-  readonly #expected = new Map<string, { elements: number; entries: number }>();
+  readonly #onTheWay = new FillsOnTheWay();
+  readonly #suspected = new SuspectedKeys();
   #confirmations: Buffer[] = [];
   #arrived = 0;
   #bytes = 0;
@@ -98,6 +100,11 @@ export class Waiters {
   /** An entry has to be proposed for those who wait. */
   get isDue(): boolean {
     return this.#due.size > 0 || this.#ready.size > 0;
+  }
+
+  /** There are keys to be looked at in the next turns, by `lookAtSuspected`. */
+  get hasSuspected(): boolean {
+    return this.#suspected.count > 0;
   }
 
   /** Confirmations that no entry has taken along. */
@@ -165,7 +172,8 @@ export class Waiters {
     const ready = serves ? this.#firstReady() : [];
     const fills = this.#byId.size === 0 ? new Map<string, number>() : fillsOf(lines);
     for (const key of ready) fills.set(name(key), ALL);
-    const waiters = this.#pick(fills, serves ? this.#due : []);
+    const brought = fillAnyKey(lines) ? longestWaiting(this.#byId.values(), fills) : [];
+    const waiters = this.#pick(fills, serves ? this.#due : brought);
     for (const key of [...fills.keys()]) if (!this.#isWaitedFor(key)) fills.delete(key);
     if (waiters.length === 0 && confirmed.length === 0 && ready.length === 0) return NOTHING;
     return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, fills };
@@ -179,14 +187,7 @@ export class Waiters {
       waiter.carriedBy = index;
       this.#due.delete(waiter);
     }
-    if (fills.size === 0) return;
-    this.#onTheWay.set(index, fills);
-    for (const [key, elements] of fills) {
-      const expected = this.#expected.get(key) ?? { elements: 0, entries: 0 };
-      expected.elements += elements;
-      expected.entries++;
-      this.#expected.set(key, expected);
-    }
+    this.#onTheWay.add(index, fills);
   }
 
   /** The draft was not appended: what it confirms is told by another. */
@@ -200,10 +201,20 @@ export class Waiters {
       const waiter = this.#byId.get(name(id));
       if (waiter !== undefined) this.#end(waiter, { kind: 'served', reply });
     }
-    const fills = this.#onTheWay.get(index);
-    if (fills === undefined) return;
-    this.#onTheWay.delete(index);
-    for (const [key, elements] of fills) this.#settle(key, elements);
+    for (const key of this.#onTheWay.applied(index)) this.#lookAt(key);
+  }
+
+  /** A batch with scripts, which changed so much, is in the engine. */
+  onScripts(changed: ChangeSet): void {
+    if (this.#byId.size === 0) return;
+    const { list, zset } = this.#byKey;
+    const waited = () => [...list.keys(), ...zset.keys()];
+    this.#suspected.add(changed, (key) => this.#isWaitedFor(key), waited);
+  }
+
+  /** Those that entries on their way may fill are looked at when these are applied. */
+  lookAtSuspected(): void {
+    for (const key of this.#suspected.take()) if (!this.#onTheWay.has(key)) this.#lookAt(key);
   }
 
   /** The ground's applied index has grown. */
@@ -217,8 +228,8 @@ export class Waiters {
       this.#end(waiter, { kind: 'failed', code, message });
     }
     this.#ready.clear();
+    this.#suspected.clear();
     this.#onTheWay.clear();
-    this.#expected.clear();
     this.#confirmations = [];
   }
 
@@ -331,20 +342,14 @@ export class Waiters {
         list: this.#byKey.list.get(key),
         zset: this.#byKey.zset.get(key),
       }),
-      expected: (key: string) => this.#expected.get(key)?.elements ?? 0,
+      expected: (key: string) => this.#onTheWay.elements(key),
       typeOf: (key: Buffer) => this.#ground.typeOf(key),
     };
     return new WaiterChoice<Waiter>(ground, fills).choose(due);
   }
 
-  /** An entry that may have filled the key is applied: who is left has to be served by another. */
-  #settle(key: string, elements: number): void {
-    const expected = this.#expected.get(key);
-    if (expected !== undefined) {
-      expected.elements -= elements;
-      if (--expected.entries > 0) return;
-      this.#expected.delete(key);
-    }
+  /** Who is left of those who wait for the key has to be served by another entry. */
+  #lookAt(key: string): void {
     if (!this.#isWaitedFor(key)) return;
     const bytes = Buffer.from(key, 'latin1');
     const type = this.#ground.typeOf(bytes);

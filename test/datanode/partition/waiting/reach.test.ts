@@ -46,3 +46,11 @@ test('before a command are the entries before its own, and the commands before i
   expect(names([])).toEqual(['a', 'b']);
   expect(names(['RPUSH c x'])).toEqual(['a', 'b', 'c', 'd']);
 });
+
+test('a script before it may have filled whatever those wait for whom the entry carries', () => {
+  const line = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+  const own = { waiters: [waiter('c', 'd'), waiter('e')], fills: new Map<string, number>() };
+  const names = (before: string[]) => [...servedBefore([], own, before.map(line))].sort();
+  expect(names(['EVAL_RO s 1 c'])).toEqual([]);
+  expect(names(['EVALSHA s 0'])).toEqual(['c', 'd', 'e']);
+});

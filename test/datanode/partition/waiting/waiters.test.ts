@@ -1,6 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
+import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
+import type { ChangeSet } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';
 import { type Draft, Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
@@ -423,4 +425,69 @@ test('one that was taken in is never said to be refused for want of room', async
   expect(carriedBy('RPUSH a x')).toBe('1');
   waiters.fail(asked, 'BUSY', 'too many reads are waiting');
   expect(await settled('1')).toMatchObject({ kind: 'failed', code: 'OUTCOME_UNKNOWN' });
+});
+
+const script = (...keys: string[]) => ['EVAL s', keys.length, ...keys].join(' ');
+/** What a batch with scripts has changed: records of these keys. */
+function changes(...keys: string[]): ChangeSet {
+  const all = keys.map((key) => ({ key: encodeKey(Buffer.from(key)), after: Buffer.from('x') }));
+  return { all: () => all, get: () => undefined, elements: undefined };
+}
+
+test('a script brings the longest waiting, whatever keys it names, and those of its keys', () => {
+  const { scriptWaitersMax, scriptFillsMax } = limits;
+  for (let at = 0; at < scriptWaitersMax; at++) wait(`o${at}`, `BLPOP other${at} 0`);
+  wait('late', 'BLPOP late 0');
+  for (let at = 0; at < scriptFillsMax + 10; at++) wait(`n${at}`, 'BLPOP named 0');
+  const oldest = Array.from({ length: scriptWaitersMax }, (_, at) => `o${at}`);
+  const named = Array.from({ length: scriptFillsMax }, (_, at) => `n${at}`);
+  expect(carriedBy(script())).toBe(oldest.join(' '));
+  expect(carriedBy(script('named'), script('named'))).toBe([...oldest, ...named].join(' '));
+  expect(carriedBy('EVAL_RO s 0')).toBe('');
+  expect(ids(waiters.draft([encodeExec([line(script('late'))])]))).toBe(
+    [...oldest, 'late'].join(' '),
+  );
+  const long = 'x'.repeat(limits.scriptWaiterBytesMax / 2);
+  waiters.failAll('NOT_LEADER', '');
+  for (let at = 0; at < 3; at++) wait(`l${at}`, `BLPOP ${long}${at} 0`);
+  expect(carriedBy(script())).toBe('l0');
+});
+
+test('what scripts filled that no entry was to serve is served by another', () => {
+  wait('1', 'BLPOP a 0');
+  wait('2', 'BZPOPMIN z 0');
+  wait('3', 'BLPOP kept 0');
+  for (const [key, type] of [
+    ['a', 'list'],
+    ['z', 'zset'],
+    ['kept', 'zset'],
+  ] as const)
+    types.set(key, type);
+  waiters.onScripts(changes('a', 'z', 'kept', 'nobodys'));
+  expect(waiters.hasSuspected).toBe(true);
+  waiters.lookAtSuspected();
+  expect(waiters.hasSuspected).toBe(false);
+  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['a', 'z']);
+});
+
+test('of a key that an entry on its way may fill the last word is that entry’s', () => {
+  wait('1', 'BLPOP a 0');
+  const index = append(waiters.draft([line('RPUSH a x')]));
+  types.set('a', 'list');
+  waiters.onScripts(changes('a'));
+  waiters.lookAtSuspected();
+  expect(waiters.isDue).toBe(false);
+  apply(index);
+  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['a']);
+});
+
+test('after many changes all that is waited for is looked at, some in a turn', () => {
+  for (let at = 0; at < 300; at++) wait(`${at}`, `BLPOP k${at} 0`);
+  types.set('k299', 'list');
+  waiters.onScripts({ all: () => [], get: () => undefined, elements: new Set() });
+  looks = 0;
+  let turns = 0;
+  for (; waiters.hasSuspected; turns++) waiters.lookAtSuspected();
+  expect([turns, looks]).toEqual([3, 300]);
+  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['k299']);
 });
