@@ -2,10 +2,10 @@
  * WATCH, in the memory of a partition's leader. A watch begins when its WATCH line is gathered, and
  * is over when its EXEC is in an entry: it gets there only if the same leadership still knows the
  * watch, nothing applied since has changed a watched key, and nothing before it in the log may: no
- * write, no client that is served by an entry. That is asked twice, when EXEC comes and when its
- * entry is made, since entries may be appended in between; then it answers nil by the log. What is
- * lost here (a new leader, too many watches, see `watch-book.ts`) answers nil: the client tries
- * again, and nothing was overwritten.
+ * write, no client that is served by an entry; for scripts before it it waits. That is asked twice,
+ * when EXEC comes and when its entry is made, since entries may be appended in between; then it
+ * answers nil by the log. What is lost here (a new leader, too many watches, see `watch-book.ts`)
+ * answers nil: the client tries again, and nothing was overwritten.
  *
  * A key that had expired when it was watched was absent for every command: deleting its record is
  * no change, as in Redis. That is known only of a watch that began with nothing on its way.
@@ -17,6 +17,7 @@ import { limits } from '../../../common/limits.ts';
 import { carriedOut, keysOf } from '../../commands/rows/command.ts';
 import { carrying } from '../../commands/sessions/once.ts';
 import { CARRIED_AT } from '../../commands/sessions/once-line.ts';
+import { scriptsIn } from '../../commands/table/runs-anything.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import {
   BROKEN_EXEC,
@@ -32,6 +33,8 @@ import type { View } from '../../encoding/txn/view.ts';
 import { encodeReply } from '../../resp/encode-reply.ts';
 import { error, NULL_ARRAY } from '../../resp/reply.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../entries/batch.ts';
+import { failAll } from '../entries/failed-batch.ts';
+import { ScriptOrder } from './script-order.ts';
 import { type Watch, WatchBook } from './watch-book.ts';
 import { lookAtWatched } from './watched-record.ts';
 
@@ -62,6 +65,7 @@ const NIL = encodeReply(NULL_ARRAY, 2);
 export class Watches {
   readonly #ground: WatchGround;
   readonly #book = new WatchBook();
+  readonly #order = new ScriptOrder();
   /** EXECs with a watch that were gathered and have no answer. */
   #gathered = 0;
 
@@ -92,7 +96,10 @@ export class Watches {
       return this.#take(batch);
     }
     const watch = this.#book.find(watched.token);
-    if (watch !== undefined && this.#isIntact(watch, watched)) return this.#takeExec(batch, watch);
+    if (watch !== undefined && this.#isIntact(watch, watched)) {
+      if (!this.#order.isBusy) return this.#takeExec(batch, watch);
+      return this.#order.isFull ? tooMany(batch) : this.#order.exec(() => this.gather(batch));
+    }
     if (watch !== undefined && !watch.leaving) this.#book.remove(watch);
     const broken = watch?.outgrown === true ? OUTGROWN : NULL_ARRAY;
     if (exec === first && batch.once === undefined) {
@@ -132,12 +139,17 @@ export class Watches {
   /** Leadership is gone, and in no later term does any of them hold. */
   stepDown(): void {
     this.#book.clear();
+    this.#order.release();
   }
 
   #takeExec(batch: CommandBatch, watch: Watch): Promise<readonly LineResult[]> {
     watch.leaving = true;
     this.#gathered++;
-    const results = this.#take(batch);
+    // those that were to wait for it come behind it, its own scripts with it
+    const isScript = batch.lines.some((line) => scriptsIn(line) > 0);
+    const results = isScript
+      ? this.#order.begin(() => this.#takeScripts(batch))
+      : this.#takeOn(batch);
     const answered = () => {
       this.#gathered--;
       this.#book.remove(watch);
@@ -147,6 +159,29 @@ export class Watches {
   }
 
   #take(batch: CommandBatch): Promise<readonly LineResult[]> {
+    if (!batch.lines.some((line) => scriptsIn(line) > 0)) return this.#takeOn(batch);
+    return this.#order.isFull ? tooMany(batch) : this.#order.script(() => this.#takeScripts(batch));
+  }
+
+  /** Of those nobody can tell what became of, anything may have come. */
+  #takeScripts(batch: CommandBatch): Promise<readonly LineResult[]> {
+    const results = this.#takeOn(batch);
+    const touchAll = () => {
+      for (const watch of this.#book.all()) watch.touched = true;
+    };
+    return results.then(
+      (lines) => {
+        if (lines.some(isUnknown)) touchAll();
+        return lines;
+      },
+      (failure) => {
+        touchAll();
+        throw failure;
+      },
+    );
+  }
+
+  #takeOn(batch: CommandBatch): Promise<readonly LineResult[]> {
     const { lines } = batch;
     const begins = lines.some(isWatch);
     const settled = begins && this.#ground.settled();
@@ -256,7 +291,8 @@ export class Watches {
     const row = resolveCommand(request);
     if (row?.kind !== 'write') return;
     const { command, line } = carriedOut(row, request);
-    if (command.kind !== 'write') return;
+    // of what a script changes it is known when it is applied: see ScriptOrder
+    if (command.kind !== 'write' || command.runsAnything === true) return;
     if (command.empties === true) for (const watch of this.#book.all()) found.add(watch);
     const deletes = command.name === 'del' || command.name === 'unlink';
     for (const key of keysOf(command, line)) {
@@ -321,9 +357,19 @@ function countInFlight(watches: ReadonlySet<Watch>, results: Promise<readonly Li
     }
   };
   results.then(
-    (lines) =>
-      settled(lines.some((line) => !line.ok && errorTable[line.code].outcome === 'unknown')),
+    (lines) => settled(lines.some(isUnknown)),
     () => settled(true),
+  );
+}
+
+function isUnknown(line: LineResult): boolean {
+  return !line.ok && errorTable[line.code].outcome === 'unknown';
+}
+
+function tooMany(batch: CommandBatch): Promise<readonly LineResult[]> {
+  const { proposalsPerPartitionMax } = limits;
+  return Promise.resolve(
+    failAll(batch, 'BUSY', `more than ${proposalsPerPartitionMax} scripts and transactions wait`),
   );
 }
 
