@@ -240,7 +240,9 @@ function keysRun(table: Table, show: (use: KeyUse) => Reply): Run {
       return error('ERR Invalid number of arguments specified for command');
     }
     const uses = keyUses(command, line, keysOf(command, line));
-    if (uses.length === 0) return error('ERR Invalid arguments specified for command');
+    if (uses.length === 0 && !command.flags.includes('no_mandatory_keys')) {
+      return error('ERR Invalid arguments specified for command');
+    }
     return array(uses.map(show));
   };
 }
