@@ -101,8 +101,15 @@ export class Txn implements WriteView {
   readonly #overlay = new Overlay();
   readonly #ranges: OverlaidRanges;
   readonly #early: EarlyElements | undefined;
-  /** Of values put, those put over others included. */
+  /**
+   * Of values put, those put over others included. Alike on every replica, as far as one entry goes:
+   * what is kept apart does not count, since when it joins depends on what else is in the batch.
+   */
   putBytes = 0;
+  /** When the entry began. */
+  #putBefore = 0;
+  /** What is kept apart joins the changes just now. */
+  #isJoining = false;
   /** As `ranks`. */
   readonly #counts = new AddedCounts();
   #entryIndex = 0;
@@ -151,6 +158,11 @@ export class Txn implements WriteView {
     this.#entryIndex = index;
     this.#sinceIndex = Math.min(this.#sinceIndex, index);
     this.#ordinal = 0;
+    this.#putBefore = this.putBytes;
+  }
+
+  get entryPutBytes(): number {
+    return this.putBytes - this.#putBefore;
   }
 
   /** Whether events of what follows are kept. */
@@ -183,7 +195,7 @@ export class Txn implements WriteView {
   }
 
   get(key: Buffer): Buffer | undefined {
-    if (key === COUNTS_KEY) this.#counts.flush(this);
+    if (key === COUNTS_KEY) this.#join(this.#counts);
     const change = this.#overlay.get(key);
     if (change !== undefined) return change.after;
     if (this.#isNew(key)) return undefined;
@@ -214,7 +226,7 @@ export class Txn implements WriteView {
     if (isExpiryKey(key)) this.#observeDeadline(key);
     else if (key[0] === tags.garbage) this.#leavesGarbage = true;
     if (this.#onKeyPut !== undefined && key[0] === tags.key) this.#onKeyPut(key);
-    this.putBytes += value.length;
+    if (!this.#isJoining) this.putBytes += value.length;
     this.#overlay.set(key, value);
   }
 
@@ -226,7 +238,7 @@ export class Txn implements WriteView {
   range(range: KeyRange): readonly KeyValue[] | Promise<readonly KeyValue[]> {
     if (this.#early?.isDue(this.#overlay)) return this.#storeEarly(range);
     if (range.gte.compare(range.lt) >= 0) return [];
-    if (mayHoldNodes(range)) this.ranks.flush(this);
+    if (mayHoldNodes(range)) this.#join(this.ranks);
     return this.#ranges.read(range);
   }
 
@@ -254,10 +266,18 @@ export class Txn implements WriteView {
     this.#opener.check();
   }
 
+  #join(apart: { flush(view: WriteView): void }): void {
+    // it may read itself what is kept apart
+    const isWithin = this.#isJoining;
+    this.#isJoining = true;
+    apart.flush(this);
+    this.#isJoining = isWithin;
+  }
+
   /** What is kept apart joins the changes. */
   #settle(): void {
-    this.ranks.flush(this);
-    this.#counts.flush(this);
+    this.#join(this.ranks);
+    this.#join(this.#counts);
     if (this.#early?.isMarked) this.del(EARLY_KEY);
   }
 

@@ -28,8 +28,9 @@ export interface Lookups {
 
 /** A view that also gathers changes; its reads see them. Implemented in `txn.ts`. */
 export interface WriteView extends View {
-  /** Bytes of all values put so far, those put over others included. */
+  /** Bytes of all values put so far, those put over others included; and by the entry that is applied. */
   readonly putBytes?: number;
+  readonly entryPutBytes?: number;
   put(key: Buffer, value: Buffer): void;
   del(key: Buffer): void;
   /** So many keys more (or fewer), and so many more of them with a deadline: see `readCounts`. */

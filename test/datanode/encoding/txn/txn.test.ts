@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { COUNTS_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import { RecordOpener } from '../../../../src/datanode/encoding/txn/large-records.ts';
 import { createView, readRange, Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type {
@@ -61,6 +62,21 @@ describe('a Txn', () => {
     ]);
     txn.beginEntry(8);
     expect(txn.newVersion()).toEqual({ index: 8, ordinal: 0 });
+  });
+
+  test('counts what commands put, not what joins when others read: that differs by batches', async () => {
+    const txn = new Txn(await openEngine());
+    const ranks = { flush: () => txn.put(key('node'), Buffer.alloc(100)) };
+    Object.assign(txn, { ranks });
+    txn.beginEntry(1);
+    txn.put(key('a'), Buffer.alloc(10));
+    txn.beginEntry(2);
+    txn.put(key('b'), Buffer.alloc(5));
+    txn.addCounts(1, 0);
+    txn.get(COUNTS_KEY);
+    await txn.range(all);
+    expect(txn.get(key('node'))).toHaveLength(100);
+    expect([txn.putBytes, txn.entryPutBytes]).toEqual([15, 5]);
   });
 
   test('shows its write set to observers, whose puts join the batch', async () => {
