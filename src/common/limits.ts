@@ -157,6 +157,8 @@ export const limits = {
   scriptFillsMax: 64,
   scriptWaitersMax: 64,
   scriptWaiterBytesMax: 16 * KIB,
+  /** Scripts of one entry that came in several requests: nobody knows how long they take, or what they put. */
+  scriptsPerEntryMax: 32,
   /** What scripts of one engine batch publish: beyond, messages are lost and counted. */
   scriptMessagesBytesMax: 32 * MIB,
   /** Replies kept until they are confirmed, the newest ones; and confirmations in one entry. */
@@ -195,6 +197,8 @@ export const limits = {
   scriptPauseSteps: 5_000,
   /** What one run puts into keys, near enough: beyond, its next write is refused. */
   scriptPutBytesMax: 128 * MIB,
+  /** What the commands before it in its entry have put: beyond, a script does not begin. */
+  scriptEntryPutBytesMax: 128 * MIB,
   /** Tables within each other in what a script answers; replies that are decoded have no more. */
   scriptReplyDepthMax: 120,
   replyNestingMax: 128,

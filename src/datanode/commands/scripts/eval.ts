@@ -1,7 +1,8 @@
 /** EVAL and EVALSHA: the script is found, and run. */
+import { limits } from '../../../common/limits.ts';
 import { hasScript, keepScript, scriptBody } from '../../encoding/scripts/kept-scripts.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
-import { error } from '../../resp/reply.ts';
+import { error, type Reply } from '../../resp/reply.ts';
 import type { RunContext, RunResult } from '../rows/command.ts';
 import { type Compiling, compileScript, knownScript } from './compiled.ts';
 import type { Resolve } from './inner-command.ts';
@@ -16,6 +17,7 @@ export function evalOf(resolve: Resolve): Run<WriteView> {
   return (view, call, context) => {
     const compiled = compileScript(call.script);
     if (!compiled.ok) return error(compiled.message);
+    if (isEntryFull(view)) return ENTRY_FULL;
     keepScript(view, compiled.script.sha, call.script, 'evaluated');
     return runScript({ resolve, view, store: view, context }, compiled.script, call);
   };
@@ -34,6 +36,7 @@ export function evalShaOf(resolve: Resolve): Run<WriteView> {
     const found = keptScript(view, call.script);
     if (found === undefined) return NO_SCRIPT;
     if (!found.ok) return error(found.message);
+    if (isEntryFull(view)) return ENTRY_FULL;
     return runScript({ resolve, view, store: view, context }, found.script, call);
   };
 }
@@ -46,6 +49,16 @@ export function evalShaReadOnlyOf(resolve: Resolve): Run<View> {
     return runScript({ resolve, view, context }, found.script, call);
   };
 }
+
+/** Each replica holds what an entry puts, and the script might put as much again. */
+function isEntryFull({ entryPutBytes = 0 }: WriteView): boolean {
+  return entryPutBytes > limits.scriptEntryPutBytesMax;
+}
+
+const ENTRY_FULL: Reply = error(
+  `ERR the commands before the script in its entry of the log, those of its transaction or pipeline, have ` +
+    `put more than ${limits.scriptEntryPutBytesMax} bytes: nothing happened, send it again later`,
+);
 
 /** Whether it is kept is the partition's to say, whatever this process remembers. */
 function keptScript(view: View, name: Buffer): Compiling | undefined {

@@ -1,5 +1,6 @@
 /** Entries as they are drafted: lines that were gathered, packed by what they take. */
 import { limits } from '../../../common/limits.ts';
+import { scriptsIn } from '../../commands/table/runs-anything.ts';
 import type { CommandBatch, CommandLine, LineResult } from '../entries/batch.ts';
 import { lineBytes, type OnceLines } from '../entries/envelope.ts';
 import type { ValueSizes, Weighing, Weights } from './value-sizes.ts';
@@ -24,6 +25,8 @@ export interface EntryDraft {
   bytes: number;
   /** Of values that its lines put and did not bring, and of each of them. */
   valueBytes: number;
+  /** That its lines run. */
+  scripts: number;
   weights: Weights | undefined;
 }
 
@@ -68,19 +71,36 @@ function draftFor(
   mayRefuse: boolean,
 ): EntryDraft {
   let bytes = 0;
+  let scripts = 0;
   let weighing: Weighing | undefined;
   for (const line of lines) {
     bytes += lineBytes(line);
+    scripts += scriptsIn(line);
     weighing = values.weigh(line, mayRefuse, weighing);
   }
   let draft = drafts.at(-1);
-  if (draft === undefined || !hasRoom(draft, bytes, weighing)) {
-    draft = { lines: [], once: [], segments: [], bytes: 0, valueBytes: 0, weights: undefined };
+  const isFull = draft !== undefined && scripts > 0 && !hasRoomForScripts(draft, scripts);
+  if (draft === undefined || isFull || !hasRoom(draft, bytes, weighing)) {
+    draft = newDraft();
     drafts.push(draft);
   }
   draft.bytes += bytes;
+  draft.scripts += scripts;
   if (weighing?.weights !== undefined) take(draft, weighing.weights);
   return draft;
+}
+
+function newDraft(): EntryDraft {
+  const counts = { bytes: 0, valueBytes: 0, scripts: 0 };
+  return { lines: [], once: [], segments: [], ...counts, weights: undefined };
+}
+
+/**
+ * What scripts put is not known before: all of an entry is held by every replica at once, and none of it
+ * is answered before the last has ended. So few of them share one; a transaction's have to.
+ */
+function hasRoomForScripts(draft: EntryDraft, scripts: number): boolean {
+  return draft.scripts === 0 || draft.scripts + scripts <= limits.scriptsPerEntryMax;
 }
 
 /** Lines that put nothing stored, or what the draft puts in any case, add but their own bytes to it. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { DONE } from '../../../../src/datanode/commands/sessions/kept-reply.ts';
+import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import type { CommandBatch, LineResult } from '../../../../src/datanode/partition/entries/batch.ts';
 import { Proposals } from '../../../../src/datanode/partition/proposing/proposals.ts';
 import { integer, OK } from '../../../../src/datanode/resp/reply.ts';
@@ -62,6 +63,24 @@ describe('proposals', () => {
     expect(await places(other)).toEqual([undefined]);
     // what an earlier try left says nothing of where that was
     expect(await places(last)).toEqual([at(3), undefined, undefined]);
+  });
+
+  test('few scripts share an entry, those of a transaction or a session’s batch do', () => {
+    const { scriptsPerEntryMax: most } = limits;
+    const script = ['EVAL', 's', '0'].map((word) => Buffer.from(word));
+    const scripts = (count: number) => ({ ...batch(0), lines: Array(count).fill(script) });
+    const proposals = new Proposals();
+    void proposals.gather(scripts(most + 1));
+    void proposals.gather(batch(5));
+    void proposals.gather(scripts(most - 1));
+    void proposals.gather(scripts(1));
+    expect(flush(proposals, 5)).toEqual([most, 1 + 5 + most - 1, 1]);
+    void proposals.gather({ ...batch(1), lines: [encodeExec(Array(most + 1).fill(script))] });
+    void proposals.gather(scripts(1));
+    const once = { id: Buffer.from('id'), sequence: 1, low: 1 };
+    void proposals.gather({ ...scripts(most + 1), once });
+    void proposals.gather(batch(2));
+    expect(flush(proposals, 8)).toEqual([1, 1, most + 1 + 2]);
   });
 
   test('are split into entries of bounded size, in order', async () => {
