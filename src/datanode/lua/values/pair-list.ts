@@ -2,6 +2,8 @@
  * Pairs in the order in which their keys came. A key whose value was set to nil keeps its place until so
  * many others have come that the list is written anew: a walk finds its way on, and nothing grows for ever.
  */
+import type { Meter } from './function.ts';
+import { mapKey } from './long-keys.ts';
 import type { LuaValue } from './value.ts';
 
 /** Up to so many keys are compared one by one, which is faster than to hash them. */
@@ -16,6 +18,8 @@ export class PairList {
   /** Where each key is, once there are more than a few. */
   private slots: Map<LuaValue, number> | undefined;
   private live = 0;
+  /** All before it have no value: what takes key by key from the front does not pass them again. */
+  private first = 0;
   /** How many keys are positive integers, with a value or without. */
   private integers = 0;
 
@@ -27,7 +31,7 @@ export class PairList {
   /** −1: there is no such key, nor was one since the list was written anew. */
   slotOf(key: LuaValue): number {
     if (this.slots !== undefined) {
-      const slot = this.slots.get(key);
+      const slot = this.slots.get(mapKey(key));
       return slot === undefined ? -1 : slot;
     }
     const { keys } = this;
@@ -44,6 +48,7 @@ export class PairList {
     if (this.values[slot] === undefined) this.live += value === undefined ? 0 : 1;
     else if (value === undefined) this.live -= 1;
     this.values[slot] = value;
+    if (slot < this.first) this.first = slot;
     return false;
   }
 
@@ -53,11 +58,14 @@ export class PairList {
   }
 
   /** The first pair behind a slot that has a value. */
-  after(slot: number): readonly [LuaValue, LuaValue] | undefined {
-    for (let at = slot + 1; at < this.keys.length; at++) {
-      if (this.values[at] !== undefined) return [this.keys[at], this.values[at]];
-    }
-    return undefined;
+  after(slot: number, meter?: Meter): readonly [LuaValue, LuaValue] | undefined {
+    const { keys, values } = this;
+    const from = Math.max(slot + 1, this.first);
+    let at = from;
+    while (at < keys.length && values[at] === undefined) at += 1;
+    meter?.steps(passing(at - from));
+    if (slot < this.first) this.first = at;
+    return at < keys.length ? [keys[at], values[at]] : undefined;
   }
 
   /** Removes the pair of an integer, which is to be kept elsewhere, and answers its value. */
@@ -81,7 +89,7 @@ export class PairList {
     this.values.push(value);
     this.live += 1;
     if (isIndex(key)) this.integers += 1;
-    if (this.slots !== undefined) this.slots.set(key, slot);
+    if (this.slots !== undefined) this.slots.set(mapKey(key), slot);
     else if (slot >= COMPARED_MAX) this.hash();
     return true;
   }
@@ -90,6 +98,7 @@ export class PairList {
     const { keys, values } = this;
     this.keys = [];
     this.values = [];
+    this.first = 0;
     this.integers = 0;
     for (let slot = 0; slot < keys.length; slot++) {
       if (values[slot] === undefined) continue;
@@ -103,8 +112,17 @@ export class PairList {
 
   private hash(): void {
     this.slots = new Map();
-    for (let slot = 0; slot < this.keys.length; slot++) this.slots.set(this.keys[slot], slot);
+    for (let slot = 0; slot < this.keys.length; slot++)
+      this.slots.set(mapKey(this.keys[slot]), slot);
   }
+}
+
+/** So many places without a value are passed in one step. */
+const PASSED = 16;
+
+/** Steps for places that have no value and are looked at on the way. */
+export function passing(places: number): number {
+  return Math.floor(places / PASSED);
 }
 
 function isIndex(key: LuaValue): boolean {

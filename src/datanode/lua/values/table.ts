@@ -4,7 +4,8 @@
  * only when others come, as in Lua: so a walk may set to nil what it meets.
  */
 import { LuaError } from './error.ts';
-import { PairList } from './pair-list.ts';
+import type { Meter } from './function.ts';
+import { PairList, passing } from './pair-list.ts';
 import type { LuaValue } from './value.ts';
 
 /** What items and pairs are taken to need, when a script is told how much it has made. */
@@ -20,6 +21,8 @@ export class LuaTable {
   private itemsLive = 0;
   /** The longest that `items` has been: up to there a walk may ask for what is behind a key. */
   private itemsSeen = 0;
+  /** All items before it are nil. */
+  private first = 0;
   private pairs: PairList | undefined;
 
   /** Without metamethods, as all of these. */
@@ -66,20 +69,26 @@ export class LuaTable {
     return this.items.length;
   }
 
-  /** The pair behind `key` (undefined: the first); undefined: there is none. Throws LuaError: no such key. */
-  next(key: LuaValue): readonly [LuaValue, LuaValue] | undefined {
+  /**
+   * The pair behind `key` (undefined: the first); undefined: there is none. Throws LuaError: no such key.
+   * What was set to nil is passed on the way, which `meter` is charged for.
+   */
+  next(key: LuaValue, meter?: Meter): readonly [LuaValue, LuaValue] | undefined {
     const before = this.itemsBefore(key);
-    if (before < 0) return this.nextPair(key);
-    for (let at = before; at < this.items.length; at++) {
-      if (this.items[at] !== undefined) return [at + 1, this.items[at]];
-    }
-    return this.pairs?.after(-1);
+    if (before < 0) return this.nextPair(key, meter);
+    const { items } = this;
+    const from = Math.max(before, this.first);
+    let at = from;
+    while (at < items.length && items[at] === undefined) at += 1;
+    meter?.steps(passing(at - from));
+    if (before <= this.first) this.first = at;
+    return at < items.length ? [at + 1, items[at]] : this.pairs?.after(-1, meter);
   }
 
-  private nextPair(key: LuaValue): readonly [LuaValue, LuaValue] | undefined {
+  private nextPair(key: LuaValue, meter?: Meter): readonly [LuaValue, LuaValue] | undefined {
     const slot = this.pairs === undefined ? -1 : this.pairs.slotOf(key);
     if (slot < 0) throw new LuaError("invalid key to 'next'", 0);
-    return this.pairs!.after(slot);
+    return this.pairs!.after(slot, meter);
   }
 
   /** How many items come at or before this key; −1: it is none of theirs. */
@@ -107,6 +116,7 @@ export class LuaTable {
     if (items[at] === undefined) this.itemsLive += value === undefined ? 0 : 1;
     else if (value === undefined) this.itemsLive -= 1;
     items[at] = value;
+    if (at < this.first) this.first = at;
     if (value === undefined) this.trim();
     return 0;
   }
@@ -114,6 +124,7 @@ export class LuaTable {
   private trim(): void {
     const { items } = this;
     while (items.length > 0 && items[items.length - 1] === undefined) items.pop();
+    if (items.length < this.first) this.first = items.length;
   }
 
   /** A list whose head moves on is kept as pairs: what it has left behind would fill the items for ever. */
@@ -155,6 +166,7 @@ export class LuaTable {
     }
     this.items = items.slice(0, kept);
     this.itemsLive = kept;
+    if (kept < this.first) this.first = kept;
   }
 
   private setPair(key: LuaValue, value: LuaValue): number {

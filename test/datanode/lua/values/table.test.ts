@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Meter } from '../../../../src/datanode/lua/values/function.ts';
 import { LuaTable } from '../../../../src/datanode/lua/values/table.ts';
 import type { LuaValue } from '../../../../src/datanode/lua/values/value.ts';
 
@@ -119,6 +120,58 @@ describe('a walk', () => {
     for (const key of ['x', 2, 0.5, new LuaTable()]) {
       expect(() => t.next(key)).toThrow("invalid key to 'next'");
     }
+  });
+});
+
+describe('work', () => {
+  /** Steps that are charged while `run` walks. */
+  function stepsOf(run: (meter: Meter) => void): number {
+    let sum = 0;
+    run({ steps: (count) => (sum += count), bytes: () => {} });
+    return sum;
+  }
+
+  test.each([
+    ['items', (n: number) => n],
+    ['pairs', (n: number) => `k${n}`],
+  ])('taking %s from the front does not pass again what is gone', (_name, keyOf) => {
+    const t = new LuaTable();
+    for (let n = 1; n <= 5_000; n++) t.set(keyOf(n), n);
+    const steps = stepsOf((meter) => {
+      for (let pair = t.next(undefined, meter); pair; pair = t.next(undefined, meter)) {
+        t.set(pair[0], undefined);
+      }
+    });
+    expect(steps).toBeLessThan(1_000);
+    t.set(keyOf(7), 'again');
+    expect(t.next(undefined)).toEqual([keyOf(7), 'again']);
+    expect(t.get(keyOf(8))).toBeUndefined();
+  });
+
+  test.each([
+    ['items', (n: number) => n],
+    ['pairs', (n: number) => `k${n}`],
+  ])('a gap among %s is charged each time it is passed', (_name, keyOf) => {
+    const t = new LuaTable();
+    for (let n = 1; n <= 5_000; n++) t.set(keyOf(n), n);
+    for (let n = 2; n < 5_000; n++) t.set(keyOf(n), undefined);
+    const steps = stepsOf((meter) => {
+      for (let n = 0; n < 10; n++) expect(t.next(keyOf(1), meter)?.[0]).toBe(keyOf(5_000));
+    });
+    expect(steps).toBeGreaterThan(2_500);
+  });
+
+  test('long keys of one length are not looked through one by one', () => {
+    const text = (n: number) => 'x'.repeat(16_400 - 6) + String(n).padStart(6, '0');
+    const t = new LuaTable();
+    const before = process.cpuUsage().user;
+    for (let n = 0; n < 1_000; n++) t.set(text(n), n);
+    for (let n = 0; n < 1_000; n++) expect(t.get(text(n))).toBe(n);
+    expect(t.get(text(1_000))).toBeUndefined();
+    t.set(text(5), undefined);
+    expect(pairsOf(t).map(([, value]) => value)).not.toContain(5);
+    // by their length alone: 2 s and more
+    expect(process.cpuUsage().user - before).toBeLessThan(700_000);
   });
 });
 
