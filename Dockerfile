@@ -11,7 +11,7 @@ RUN npm run --silent build && npm prune --omit=dev
 
 FROM node:20-bookworm-slim
 # the second: what `cli/node-flags.ts` says of glibc
-ENV NODE_ENV=production GLIBC_TUNABLES=glibc.malloc.mxfast=0:glibc.malloc.tcache_unsorted_limit=32
+ENV NODE_ENV=production GLIBC_TUNABLES=glibc.malloc.arena_max=2:glibc.malloc.mxfast=0:glibc.malloc.tcache_unsorted_limit=32
 WORKDIR /kvorum
 COPY --from=build /kvorum/package.json ./
 COPY --from=build /kvorum/node_modules ./node_modules

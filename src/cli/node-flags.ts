@@ -58,10 +58,11 @@ export function nodeFlags(
  * that fits. SET, GET and SMEMBERS take as much CPU time as without (paired runs). Other C libraries
  * look at neither.
  *
- * Arenas are as many as glibc makes: two (`arena_max`) take 20 MB less under a mixed load, and 277 MB
- * where it is 185 with a thousand idle groups.
+ * Of arenas there are two, not as many as glibc likes: some 20 MB less at the peak of a mixed load, where
+ * memory is short, and 235 MB for 195 with a thousand idle groups, where it is not.
  */
 const MALLOC_TUNABLES = {
+  'glibc.malloc.arena_max': 2,
   'glibc.malloc.mxfast': 0,
   'glibc.malloc.tcache_unsorted_limit': 32,
 };

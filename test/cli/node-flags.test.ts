@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { HEAP_FLAGS, nodeEnvironment, nodeFlags } from '../../src/cli/node-flags.ts';
 
+const ARENAS = 'glibc.malloc.arena_max=2';
 const ASIDE = 'glibc.malloc.mxfast=0';
 const WALK = 'glibc.malloc.tcache_unsorted_limit=32';
-const OURS = `${ASIDE}:${WALK}`;
+const OURS = `${ARENAS}:${ASIDE}:${WALK}`;
 
 test('what glibc is told joins what others tell it, and yields to it', () => {
   expect(nodeEnvironment({ A: 'b' })).toEqual({ A: 'b', GLIBC_TUNABLES: OURS });
@@ -15,9 +16,9 @@ test('what glibc is told joins what others tell it, and yields to it', () => {
   });
   const one = 'glibc.malloc.mxfast=64';
   expect(nodeEnvironment({ GLIBC_TUNABLES: one })).toEqual({
-    GLIBC_TUNABLES: `${one}:${WALK}`,
+    GLIBC_TUNABLES: `${one}:${ARENAS}:${WALK}`,
   });
-  const all = `${one}:glibc.malloc.tcache_unsorted_limit=0`;
+  const all = `${one}:glibc.malloc.tcache_unsorted_limit=0:glibc.malloc.arena_max=8`;
   expect(nodeEnvironment({ GLIBC_TUNABLES: all })).toEqual({ GLIBC_TUNABLES: all });
 });
 
@@ -27,7 +28,7 @@ test('a process starts with it, and these tests run with it', () => {
   expect(child.stderr.toString()).toBe('');
   const told = [child.stdout.toString().trim(), process.env['GLIBC_TUNABLES'] ?? ''];
   for (const tunables of told) {
-    expect(tunables.split(':')).toEqual(expect.arrayContaining([ASIDE, WALK]));
+    expect(tunables.split(':')).toEqual(expect.arrayContaining([ARENAS, ASIDE, WALK]));
   }
 });
 
