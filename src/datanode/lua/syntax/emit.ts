@@ -61,9 +61,8 @@ export function label(fs: FunctionState): number {
 export function concatJumps(fs: FunctionState, first: number, second: number): number {
   if (second === NO_JUMP) return first;
   if (first === NO_JUMP) return second;
-  let last = first;
-  for (let next = targetOf(fs, last); next !== NO_JUMP; next = targetOf(fs, last)) last = next;
-  setTarget(fs, last, second);
+  setTarget(fs, fs.lastJumps.get(first) ?? first, second);
+  fs.lastJumps.set(first, fs.lastJumps.get(second) ?? second);
   return first;
 }
 

@@ -36,6 +36,10 @@ export class FunctionState {
   lastTarget = -1;
   /** Jumps to the next instruction. */
   pendingJumps = -1;
+  /** The last jump of each list of several, by its first: without it, long lists would take quadratic time. */
+  readonly lastJumps = new Map<number, number>();
+  /** The registers of active local variables, by their name; the innermost is the last. */
+  readonly activeByName = new Map<string, number[]>();
   parameterCount = 0;
   isVararg = false;
   needsArg = false;
@@ -106,6 +110,7 @@ export class FunctionState {
       needsArg: this.needsArg,
       stackSize: this.stackSize,
       source,
+      shownSource: this.lexer.name,
     };
   }
 }

@@ -38,7 +38,8 @@ export class Lexer {
   readonly current: Lexed = { token: TOKEN['<eof>'], text: '', number: 0 };
   private readonly ahead: Lexed = { token: TOKEN['<eof>'], text: '', number: 0 };
   private hasAhead = false;
-  private readonly name: string;
+  /** The chunk's name as messages show it. */
+  readonly name: string;
 
   constructor(source: string, chunk: string) {
     this.source = source;

@@ -48,5 +48,8 @@ export function readLongText(
   }
   parts.push(reader.source.slice(start, reader.at));
   reader.at += level + 2;
-  return parts.join('');
+  const text = parts.join('');
+  const bars = '='.repeat(level);
+  if (kind === 'string') reader.read = `[${bars}[${text}]${bars}]`;
+  return text;
 }

@@ -16,6 +16,8 @@ export interface Proto {
   readonly stackSize: number;
   /** The chunk's name as it was given to `compile`. */
   readonly source: string;
+  /** As messages show it. */
+  readonly shownSource: string;
 }
 
 /** Where a closure finds a variable of around it when it is made. */

@@ -19,7 +19,11 @@ export function declareLocal(c: Compiler, name: string): void {
 /** The next of the declared variables are seen from here on. */
 export function activateLocals(fs: FunctionState, count: number): void {
   for (let i = 0; i < count; i++) {
-    fs.locals[fs.declared[fs.activeCount]!]!.start = fs.pc;
+    const local = fs.locals[fs.declared[fs.activeCount]!]!;
+    local.start = fs.pc;
+    const registers = fs.activeByName.get(local.name);
+    if (registers === undefined) fs.activeByName.set(local.name, [fs.activeCount]);
+    else registers.push(fs.activeCount);
     fs.activeCount += 1;
   }
 }
@@ -27,7 +31,9 @@ export function activateLocals(fs: FunctionState, count: number): void {
 export function removeLocals(fs: FunctionState, down: number): void {
   while (fs.activeCount > down) {
     fs.activeCount -= 1;
-    fs.locals[fs.declared.pop()!]!.end = fs.pc;
+    const local = fs.locals[fs.declared.pop()!]!;
+    local.end = fs.pc;
+    fs.activeByName.get(local.name)!.pop();
   }
 }
 
@@ -64,8 +70,8 @@ function resolve(
   isOwn: boolean,
 ): Expression | undefined {
   if (fs === undefined) return undefined;
-  for (let register = fs.activeCount - 1; register >= 0; register--) {
-    if (fs.locals[fs.declared[register]!]!.name !== name) continue;
+  const register = fs.activeByName.get(name)?.at(-1);
+  if (register !== undefined) {
     if (!isOwn) markUpvalue(fs, register);
     return expression('local', register);
   }
