@@ -52,7 +52,8 @@ export function opSetTable(t: Thread, i: number): void {
 
 export function opSelf(t: Thread, i: number): void {
   const object = t.stack[t.base + bOf(i)];
-  const key = operand(t, cOf(i));
+  const key = operand(t, cOf(i)) as string;
+  if (key.length > SHORT_KEY_MAX) chargeKey(t, key);
   t.stack[t.base + aOf(i) + 1] = object;
   read(t, object, key, t.base + aOf(i), bOf(i));
 }
@@ -61,6 +62,7 @@ export function opSelf(t: Thread, i: number): void {
 function read(t: Thread, first: LuaValue, key: LuaValue, target: number, register: number): void {
   let object = first;
   for (let n = 0; n < CHAIN_MAX; n++) {
+    if (n > 0) t.machine.steps(1);
     if (object instanceof LuaTable) {
       const value = object.get(key);
       if (value !== undefined || object.metatable === undefined) {
@@ -87,6 +89,7 @@ function read(t: Thread, first: LuaValue, key: LuaValue, target: number, registe
 function write(t: Thread, first: LuaValue, key: LuaValue, value: LuaValue, register: number): void {
   let object = first;
   for (let n = 0; n < CHAIN_MAX; n++) {
+    if (n > 0) t.machine.steps(1);
     let handler: LuaValue;
     if (object instanceof LuaTable) {
       checkKey(t, object, key);

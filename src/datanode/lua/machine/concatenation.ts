@@ -3,6 +3,7 @@ import { aOf, bOf, cOf } from '../syntax/opcodes.ts';
 import { ScriptLimitError } from '../values/error.ts';
 import { formatNumber } from '../values/numbers.ts';
 import type { LuaValue } from '../values/value.ts';
+import { formatSteps } from './costs.ts';
 import { typeError } from './errors.ts';
 import { RESULT } from './frame.ts';
 import { callHandler } from './handlers.ts';
@@ -42,7 +43,7 @@ function join(t: Thread, from: number, last: number): void {
   const parts: string[] = [];
   let length = 0;
   for (let at = from; at <= last; at++) {
-    const text = textOf(t.stack[at]);
+    const text = textOf(t, t.stack[at]);
     length += text.length;
     parts.push(text);
   }
@@ -62,6 +63,8 @@ function isText(value: LuaValue): boolean {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-function textOf(value: LuaValue): string {
-  return typeof value === 'number' ? formatNumber(value) : (value as string);
+function textOf(t: Thread, value: LuaValue): string {
+  if (typeof value !== 'number') return value as string;
+  t.machine.steps(formatSteps(value));
+  return formatNumber(value);
 }

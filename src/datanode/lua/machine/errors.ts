@@ -1,5 +1,4 @@
 /** Errors with the position of what runs, as Lua 5.1 words them. */
-import { chunkName } from '../syntax/syntax-error.ts';
 import { LuaError, type Position } from '../values/error.ts';
 import { parseNumber } from '../values/numbers.ts';
 import { type LuaValue, typeName } from '../values/value.ts';
@@ -53,6 +52,7 @@ export function comparisonError(t: Thread, x: LuaValue, y: LuaValue): LuaError {
 /** Where a function is, so many calls below the top: `user_script:3: `, or nothing. */
 export function where(t: Thread, level: number): string {
   let left = level;
+  t.machine.steps(Math.min(level, t.depth));
   for (let at = t.depth - 1; at >= 0; at--) {
     if (left === 0) return prefixOf(t, at);
     left -= 1 + t.frames[at]!.tailCalls;
@@ -74,7 +74,7 @@ export function positionOf(t: Thread): Position | undefined {
 function prefixOf(t: Thread, at: number): string {
   const frame = t.frames[at]!;
   if (frame.closure === undefined) return '';
-  return `${chunkName(frame.closure.proto.source)}:${lineOf(t, frame)}: `;
+  return `${frame.closure.proto.shownSource}:${lineOf(t, frame)}: `;
 }
 
 function lineOf(t: Thread, frame: Frame): number {

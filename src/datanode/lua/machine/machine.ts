@@ -243,7 +243,7 @@ export class Machine implements Meter {
         yieldValues(t, request.values);
         return undefined;
       case 'running':
-        this.answer(t.resumer === undefined ? [] : [t]);
+        this.answer([t.resumer === undefined ? undefined : t]);
         return undefined;
     }
   }

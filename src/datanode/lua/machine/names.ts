@@ -11,6 +11,7 @@ export interface RegisterName {
 /** Of the function that runs; undefined: the register has no name. */
 export function nameOfRegister(t: Thread, register: number): RegisterName | undefined {
   const { closure } = t.frame;
+  t.machine.steps(t.pc);
   return closure === undefined ? undefined : nameAt(closure.proto, t.pc - 1, register);
 }
 
@@ -22,6 +23,7 @@ export function nameOfCalled(t: Thread, hasFrame: boolean): RegisterName | undef
   const { proto } = caller.closure;
   const pc = (caller === t.frame ? t.pc : caller.pc) - 1;
   const i = proto.code[pc]!;
+  t.machine.steps(pc);
   const isCall = opOf(i) === OP.call || opOf(i) === OP.tailCall;
   return isCall ? nameAt(proto, pc, aOf(i)) : undefined;
 }

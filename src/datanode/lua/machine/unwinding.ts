@@ -9,6 +9,9 @@ import { nameOfCalled } from './names.ts';
 import { popFrame, type Thread } from './thread.ts';
 import { closeUpvalues } from './upvalues.ts';
 
+/** The host takes as long for an error as for so many instructions. */
+const ERROR_STEPS = 200;
+
 /**
  * The thread that goes on is the machine's current one; answers what it asks of the host first. Throws what
  * nobody catches; limits, and failures that are none of the script's.
@@ -64,6 +67,7 @@ function dropFrame(t: Thread): void {
 /** With the position in front of its message, and no level any more. */
 function located(t: Thread, failure: unknown): LuaError {
   if (!(failure instanceof LuaError)) throw failure;
+  t.machine.steps(ERROR_STEPS);
   const { level, value } = worded(t, failure);
   const position = positionOf(t);
   const isText = typeof value === 'string' || typeof value === 'number';

@@ -5,6 +5,7 @@ import { formatNumber } from '../../values/numbers.ts';
 import { LuaTable } from '../../values/table.ts';
 import { LuaUserdata } from '../../values/userdata.ts';
 import { type LuaValue, typeName } from '../../values/value.ts';
+import { formatSteps } from '../costs.ts';
 import type { Machine } from '../machine.ts';
 import { checkAny } from './arguments.ts';
 
@@ -38,6 +39,7 @@ function textOf(value: LuaValue, meter: Meter): string {
     case 'boolean':
       return String(value);
     case 'number':
+      meter.steps(formatSteps(value));
       return formatNumber(value);
     case 'string':
       return value;

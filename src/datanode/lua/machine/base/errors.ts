@@ -8,7 +8,7 @@ import type { Values } from '../frame.ts';
 import { checkAny } from './arguments.ts';
 
 /** So often an error of the handler of errors is given to the handler. */
-const HANDLER_ERRORS_MAX = 220;
+const HANDLER_ERRORS_MAX = 221;
 
 const error = native('error', (args, meter) => {
   const level = args[1] === undefined ? 1 : checkInt(args, 2, 'error', meter);

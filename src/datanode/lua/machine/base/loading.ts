@@ -15,6 +15,7 @@ import type { Values } from '../frame.ts';
 
 /** A compiled text takes so much more than itself. */
 const BYTES_PER_CHARACTER = 32;
+const STEPS_PER_CHARACTER = 32;
 const LENGTH_MAX = 2 ** 20;
 
 const loadstring = native('loadstring', (args, meter) => {
@@ -24,7 +25,7 @@ const loadstring = native('loadstring', (args, meter) => {
 
 function load(source: string, name: string, meter: Meter): Values {
   if (source.length > LENGTH_MAX) return [undefined, 'chunk is too long'];
-  meter.steps(source.length);
+  meter.steps(source.length * STEPS_PER_CHARACTER);
   meter.bytes(source.length * BYTES_PER_CHARACTER);
   try {
     return [new LuaClosure(compile(source, name), [])];

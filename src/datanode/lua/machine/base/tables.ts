@@ -12,9 +12,9 @@ const RESULTS_MAX = 7_998;
 const NOTHING: Args = [];
 const NIL: Args = [undefined];
 
-const next = native('next', (args) => {
+const next = native('next', (args, meter) => {
   const table = checkTable(args, 1, 'next');
-  return table.next(args[1]) ?? NIL;
+  return table.next(args[1], meter) ?? NIL;
 });
 
 const pairs = native('pairs', (args) => [next, checkTable(args, 1, 'pairs'), undefined]);
