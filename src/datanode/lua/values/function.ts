@@ -1,5 +1,6 @@
 /** Functions: those that a script defines, and those of the libraries, which are written here. */
 import type { LuaTable } from './table.ts';
+import type { LuaUserdata } from './userdata.ts';
 import type { LuaValue } from './value.ts';
 
 export type LuaFunction = Closure | NativeFunction;
@@ -45,4 +46,6 @@ export function native(name: string, run: NativeFunction['run']): NativeFunction
 }
 
 /** A table of functions by name, as a library puts it into the globals. */
-export type Library = Readonly<Record<string, NativeFunction | number | string | LuaTable>>;
+export type Library = Readonly<
+  Record<string, NativeFunction | number | string | LuaTable | LuaUserdata>
+>;
