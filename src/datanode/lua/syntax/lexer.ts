@@ -70,9 +70,9 @@ export class Lexer {
     return this.at < this.source.length ? this.source.charCodeAt(this.at) : END;
   }
 
-  /** Throws what is wrong near a token; without one, just what is wrong. */
+  /** Throws what is wrong near a token; without one, which a zero byte is in C, just what is wrong. */
   fail(message: string, token?: Token): never {
-    const near = token === undefined ? '' : ` near '${this.nearText(token)}'`;
+    const near = token === undefined || token === 0 ? '' : ` near '${this.nearText(token)}'`;
     throw new LuaSyntaxError(`${this.name}:${this.line}: ${message}${near}`);
   }
 
