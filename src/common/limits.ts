@@ -184,8 +184,9 @@ export const limits = {
   sessionSweepMax: 64,
 
   // scripts: these are the same on every node, since what a script comes to depends on them
-  /** A body; all that a partition keeps, with their records; those that were evaluated and not loaded. */
-  scriptBytesMax: 1 * MIB,
+  /** A body, which is compiled in one turn (0.3 s a MiB); all that a partition keeps, with their records;
+   * those that were evaluated and not loaded. */
+  scriptBytesMax: 256 * KIB,
   scriptsBytesMax: 4 * MIB,
   scriptsEvaluatedMax: 512,
   /** Bodies of scripts that a process keeps compiled. */

@@ -24,8 +24,8 @@ type Command = Extract<HostRequest, { kind: 'command' }>;
 
 /** Commands that are run before others may have their turn; between any two a look at the clock. */
 const COMMANDS_STEP = 16;
-/** What a command costs in steps of the machine, however little it does: some microseconds. */
-const COMMAND_STEPS = 200;
+/** What a command costs in steps of the machine: it takes 4 to 10 µs, and what it writes as much again. */
+const COMMAND_STEPS = 500;
 
 /** Where the script may write, `ground` has a store. */
 export function* runScript(ground: Ground, script: Script, call: ScriptCall): Slices<Reply> {

@@ -224,6 +224,11 @@ describe('beyond a limit it ends, and what it had written stays', () => {
     expect(await call('EVAL', body, '1', 'n')).toMatch(/^\(error\) ERR the script makes more than/);
   });
 
+  test('of bytes that it hands to commands, though it makes few', async () => {
+    const body = `${written} local s = string.rep('x', 1000000) while true do redis.pcall('nosuch', s) end`;
+    expect(await call('EVAL', body, '1', 'n')).toMatch(/^\(error\) ERR the script makes more than/);
+  });
+
   test('of bytes that it puts, though it makes few', async () => {
     await call('SET', 'large', 'x'.repeat(4_000_000));
     const body = `${written} for i = 1, 1e9 do redis.call('append', 'large', 'y') end`;
