@@ -47,6 +47,8 @@ export class Trio {
   readonly offline = new Map<string, PartitionRecord>();
   /** Of nodes that have another than the system's. */
   readonly clocks = new Map<string, Clock>();
+  /** What nodes were told to publish by scripts: `node: channel=message`. */
+  readonly published: string[] = [];
   /** Nodes that know that reads are to be served under leases. */
   readonly underLease = new Set<string>();
   record: PartitionRecord;
@@ -104,6 +106,13 @@ export class Trio {
         ...this.settings,
       },
       notes: await ReplicaNotes.open(fsDisk, join(this.dir, node), this.incarnations.get(node)!),
+      keyEvents: {
+        wanted: () => false,
+        publish: () => {},
+        publishMessage: ({ channel, message }) =>
+          this.published.push(`${node}: ${channel}=${message}`),
+        countLost: () => {},
+      },
       onLeader: (news) => {
         this.news.set(node, [...(this.news.get(node) ?? []), news]);
         if (news.own) this.catchingUp.push(...news.catchingUp);
