@@ -37,3 +37,10 @@ test('every flipped bit and every cut is refused with the remedy', async () => {
     });
   }
 });
+
+test('a sum of nothing is damage, although it matches', async () => {
+  const file = await disk.open('/d/file', 'create');
+  await file.pwrite(0, Buffer.from('00000000\n'));
+  await file.close();
+  await expect(readChecked(disk, '/d/file', 'do this')).rejects.toMatchObject({ code: 'CORRUPT' });
+});

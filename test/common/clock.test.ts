@@ -1,6 +1,7 @@
 /** The system's clock: what is asked for at the end of a turn. */
+import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/common/clock.ts';
+import { sleep, systemClock } from '../../src/common/clock.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -37,4 +38,26 @@ test('one that throws takes no other with it', async () => {
   expect(await thrown).toBe(failure);
   while (seen.length < 2) await nextTurn();
   expect(seen).toEqual(['second', 'of the next turn']);
+});
+
+test('a sleep leaves no timer when it is aborted, and no listener when it is over', async () => {
+  const timers = new Set<{ readonly run: () => void }>();
+  const setTimer = (_delayMs: number, run: () => void) => {
+    const timer = { run };
+    timers.add(timer);
+    return { cancel: () => void timers.delete(timer) };
+  };
+  const clock = { ...systemClock, setTimer };
+  const abort = new AbortController();
+  const given = sleep(clock, 1_000, abort.signal);
+  const over = sleep(clock, 1_000, abort.signal);
+  const [, last] = timers;
+  last!.run();
+  await over;
+  expect(getEventListeners(abort.signal, 'abort')).toHaveLength(1);
+  abort.abort(new Error('enough'));
+  await expect(given).rejects.toThrow('enough');
+  expect([...timers]).toEqual([last]);
+  await expect(sleep(clock, 1_000, abort.signal)).rejects.toThrow('enough');
+  expect(timers.size).toBe(1);
 });
