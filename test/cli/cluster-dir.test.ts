@@ -1,10 +1,13 @@
 import {
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type Server } from 'node:net';
@@ -105,6 +108,19 @@ describe('a new directory', () => {
   });
 });
 
+test('a mark is replaced as a whole: a start that is killed leaves one of them', async () => {
+  await prepare();
+  const { ino } = statSync(mark());
+  // the file of before is not given its number while it is open
+  const held = openSync(mark(), 'r');
+  try {
+    await prepare();
+    expect(statSync(mark()).ino).not.toBe(ino);
+  } finally {
+    closeSync(held);
+  }
+});
+
 describe('--fresh', () => {
   test('deletes what bears our mark', async () => {
     await prepare();
@@ -177,8 +193,23 @@ describe('a start is refused with cause and remedy', () => {
     );
   });
 
+  const etcd = ['http://127.0.0.1:1'];
+
+  test.each([
+    ['in etcd', { etcd }, {}, `start it with --etcd ${etcd[0]}, choose another`],
+    ['in the embedded store', {}, { etcd }, 'start it without --etcd, choose another'],
+  ] as const)('on a cluster whose metadata is %s', async (place, first, second, remedy) => {
+    await prepare(first);
+    const before = readFileSync(mark(), 'utf8');
+    await expect(prepare(second)).rejects.toThrow(
+      `${data} holds a cluster whose metadata is ${place}; ${remedy}`,
+    );
+    expect(readFileSync(mark(), 'utf8')).toBe(before);
+  });
+
   test.each([
     ['of another format', '{"kvorum": 99}', /format 99, this build reads 1; use the matching/],
+    ['of an earlier format', '{"kvorum": 0}', /format 0, this build reads 1; use the matching/],
     ['that is cut', '{"kvorum": 1, "no', /kvorum-cluster\.json is damaged .*restore it/],
     ['that is nothing', 'null', /is damaged .*restore it/],
     ['without its ports', '{"kvorum": 1, "nodes": 3}', /is damaged .*restore it/],
