@@ -199,6 +199,8 @@ test('events of what an entry did before its FLUSHALL are told, once, and before
   const told: string[] = [];
   const gate = leading({
     wanted: () => true,
+    publishMessage: () => {},
+    countLost: () => {},
     publish: (_namespace, events) =>
       told.push(...events.map(({ event, key }) => `${event} ${textOf(key)}`)),
   });
