@@ -3,7 +3,10 @@ import { LuaError, ScriptLimitError } from '../../../../src/datanode/lua/values/
 import { evaluate, readCases, runScript } from './scripts.ts';
 
 describe('what Redis 7.0.15 answers', () => {
-  test.each(readCases(import.meta.dirname, 'values.txt'))('$source', ({ source, answer }) => {
+  test.each([
+    ...readCases(import.meta.dirname, 'values.txt'),
+    ...readCases(import.meta.dirname, 'language.txt'),
+  ])('$source', ({ source, answer }) => {
     expect(evaluate(source)).toBe(answer);
   });
 });
