@@ -329,6 +329,7 @@ export class Applier {
     after.txn.beginEntry(index);
     after.txn.recordEvents(tells);
     after.txn.keepEarlierEvents(early.events);
+    this.#effectsOf(entry, after.txn, effects);
     const late = await applyAfterFlush(after.txn, flush, context, state);
     const replies = [...early.replies, ...late.replies];
     take(after, entry, { state, replies, served: servedBy(early, late) });
