@@ -425,8 +425,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applying/applier.ts`,
-        find: 'return { nowMs: timeMs, random',
-        replace: 'return { nowMs: this.host.wallMs(), random',
+        find: 'return applyContext(envelope, timeMs, {',
+        replace: 'return applyContext(envelope, this.host.wallMs(), {',
       },
     ],
   },
@@ -443,8 +443,14 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applying/applier.ts`,
-        find: 'firstSlot, lastSlot, murmur3, pace };',
-        replace: 'firstSlot, lastSlot, murmur3, pace, collate: this.#hooks.collate };',
+        find: 'share: this.#share, pace: this.#pace, effects });',
+        replace:
+          'share: { ...this.#share, collate: this.#hooks.collate }, pace: this.#pace, effects });',
+      },
+      {
+        file: `${partition}/applying/apply-context.ts`,
+        find: 'const own = { firstSlot,',
+        replace: 'const own = { collate: share.collate, firstSlot,',
       },
       {
         file: `${commands}/keys/sort.ts`,
@@ -467,8 +473,14 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: `${partition}/applying/applier.ts`,
+        find: 'share: this.#share, pace: this.#pace, effects });',
+        replace:
+          'share: { ...this.#share, random: this.#hooks.random }, pace: this.#pace, effects });',
+      },
+      {
+        file: `${partition}/applying/apply-context.ts`,
         find: 'const random = seededRandom(seed);',
-        replace: 'const random = this.#hooks.random ?? seededRandom(seed);',
+        replace: 'const random = share.random ?? seededRandom(seed);',
       },
     ],
   },
