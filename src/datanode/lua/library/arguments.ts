@@ -5,6 +5,7 @@ import { formatNumber, parseNumber } from '../values/numbers.ts';
 import { LuaTable } from '../values/table.ts';
 import { type LuaValue, typeName } from '../values/value.ts';
 import { toInt, toInteger } from './integers.ts';
+import { numberText } from './number-text.ts';
 
 export type Args = readonly LuaValue[];
 
@@ -19,15 +20,21 @@ function refuseType(args: Args, at: number, name: string, expected: string): nev
 }
 
 /** A string, or a number as one. */
-export function checkText(args: Args, at: number, name: string): string {
+export function checkText(args: Args, at: number, name: string, meter?: Meter): string {
   const value = args[at - 1];
   if (typeof value === 'string') return value;
-  if (typeof value === 'number') return formatNumber(value);
+  if (typeof value === 'number') return meter ? numberText(value, meter) : formatNumber(value);
   return refuseType(args, at, name, 'string');
 }
 
-export function optionalText(args: Args, at: number, name: string, otherwise: string): string {
-  return args[at - 1] === undefined ? otherwise : checkText(args, at, name);
+export function optionalText(
+  args: Args,
+  at: number,
+  name: string,
+  otherwise: string,
+  meter?: Meter,
+): string {
+  return args[at - 1] === undefined ? otherwise : checkText(args, at, name, meter);
 }
 
 /** A number, or a string that reads as one. */

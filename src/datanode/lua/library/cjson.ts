@@ -19,7 +19,7 @@ function library(settingsOf: SettingsOf): Library {
     _VERSION: '2.1.0',
     decode: native('decode', (args, meter) => {
       if (args.length !== 1) refuse(1, 'decode', 'expected 1 argument');
-      const data = checkText(args, 1, 'decode');
+      const data = checkText(args, 1, 'decode', meter);
       return [new JsonDecoder(data, settingsOf(meter), meter).decode()];
     }),
     encode: native('encode', (args, meter) => {
@@ -27,6 +27,7 @@ function library(settingsOf: SettingsOf): Library {
       return [new JsonEncoder(settingsOf(meter), meter).encode(args[0])];
     }),
     new: native('new', (_args, meter) => {
+      meter.steps(500);
       meter.bytes(4096);
       const settings = new JsonSettings();
       return [tableOf(library(() => settings))];

@@ -14,19 +14,19 @@ function pack(args: Args, meter: Meter): readonly LuaValue[] {
 }
 
 function unpack(args: Args, meter: Meter): readonly LuaValue[] {
-  return unpackFrom(checkText(args, 1, 'unpack'), 0, 0, meter);
+  return unpackFrom(checkText(args, 1, 'unpack', meter), 0, 0, meter);
 }
 
 /** One value from an offset on, after the offset of the next one. */
 function unpackOne(args: Args, meter: Meter): readonly LuaValue[] {
   const offset = optionalInteger(args, 2, 'unpack_one', meter, 0);
-  return unpackFrom(checkText(args, 1, 'unpack_one'), 1, offset, meter);
+  return unpackFrom(checkText(args, 1, 'unpack_one', meter), 1, offset, meter);
 }
 
 function unpackLimit(args: Args, meter: Meter): readonly LuaValue[] {
   const limit = checkInteger(args, 2, 'unpack_limit', meter);
   const offset = optionalInteger(args, 3, 'unpack_limit', meter, 0);
-  return unpackFrom(checkText(args, 1, 'unpack_limit'), limit | 0, offset, meter);
+  return unpackFrom(checkText(args, 1, 'unpack_limit', meter), limit | 0, offset, meter);
 }
 
 /** With neither limit nor offset everything, and no offset is answered. */

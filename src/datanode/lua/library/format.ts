@@ -21,8 +21,10 @@ interface Directive {
 /** From this length on a string is taken as it is, unless a precision cuts it. */
 const UNFORMATTED = 100;
 
+const DIRECTIVE_STEPS = 8;
+
 export function format(args: Args, meter: Meter): readonly LuaValue[] {
-  const template = checkText(args, 1, 'format');
+  const template = checkText(args, 1, 'format', meter);
   meter.steps(template.length);
   const pieces = new Pieces(meter);
   let argument = 1;
@@ -39,6 +41,7 @@ export function format(args: Args, meter: Meter): readonly LuaValue[] {
     }
     if (++argument > args.length) refuse(argument, 'format', 'no value');
     const directive = readDirective(template, at);
+    meter.steps(DIRECTIVE_STEPS + (directive.precision ?? 0));
     pieces.add(formatted(directive, args, argument, meter));
     at = directive.end;
   }
@@ -92,9 +95,9 @@ function formatted(directive: Directive, args: Args, argument: number, meter: Me
     case 'G':
       return decimal(directive, checkNumber(args, argument, 'format', meter));
     case 'q':
-      return quoted(checkText(args, argument, 'format'), meter);
+      return quoted(checkText(args, argument, 'format', meter), meter);
     case 's':
-      return text(directive, checkText(args, argument, 'format'));
+      return text(directive, checkText(args, argument, 'format', meter));
     default: {
       const letter = directive.letter === '\0' ? '' : directive.letter;
       throw new LuaError(`invalid option '%${letter}' to 'format'`);

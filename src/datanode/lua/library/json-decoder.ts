@@ -27,7 +27,7 @@ export class JsonDecoder {
     if (data.length >= 2 && (data[0] === '\0' || data[1] === '\0')) {
       throw new LuaError('JSON parser does not support UTF-16 or UTF-32');
     }
-    meter.steps(Math.floor(data.length / 4));
+    meter.steps(data.length);
     meter.bytes(data.length);
     this.#settings = settings;
     this.#meter = meter;
@@ -45,7 +45,7 @@ export class JsonDecoder {
 
   /** The value at hand; undefined: a container, at whose first value we are now. */
   #begin(): LuaValue {
-    this.#meter.steps(1);
+    this.#meter.steps(4);
     const { kind, value } = this.#tokens;
     switch (kind) {
       case 'T_STRING':

@@ -2,11 +2,12 @@
 import { generalDecimal } from '../values/decimal.ts';
 import { LuaError } from '../values/error.ts';
 import type { Meter } from '../values/function.ts';
-import { formatNumber, unusualText } from '../values/numbers.ts';
+import { unusualText } from '../values/numbers.ts';
 import { LuaTable } from '../values/table.ts';
 import { NULL } from '../values/userdata.ts';
 import { type LuaValue, typeName } from '../values/value.ts';
 import type { JsonSettings } from './json-settings.ts';
+import { FRACTION_STEPS, numberText } from './number-text.ts';
 import { Pieces } from './pieces.ts';
 
 /** A table of which a part is written. */
@@ -36,7 +37,7 @@ export class JsonEncoder {
   encode(value: LuaValue): string {
     this.#write(value);
     for (let open = this.#open.at(-1); open !== undefined; open = this.#open.at(-1)) {
-      this.#meter.steps(1);
+      this.#meter.steps(2);
       if (open.length === undefined) this.#nextPair(open);
       else this.#nextItem(open, open.length);
     }
@@ -133,7 +134,8 @@ export class JsonEncoder {
       if (encodeInvalid === 2) return 'null';
       return Number.isNaN(n) ? 'nan' : unusualText(n);
     }
-    if (precision === 14) return formatNumber(n);
+    if (precision === 14) return numberText(n, this.#meter);
+    this.#meter.steps(FRACTION_STEPS);
     const sign = n < 0 || Object.is(n, -0) ? '-' : '';
     return sign + generalDecimal(Math.abs(n), precision);
   }
@@ -144,7 +146,8 @@ export class JsonEncoder {
     if (ESCAPED.test(text)) {
       // Before it is made: each byte may become six.
       this.#meter.bytes(text.length * 5);
-      this.#pieces.add(text.replace(ALL_ESCAPED, escapeOf));
+      this.#meter.steps(text.length);
+      this.#pieces.add(escaped(text));
     } else this.#pieces.add(text);
     this.#pieces.add('"');
   }
@@ -156,7 +159,6 @@ function refuse(value: LuaValue, reason: string): never {
 
 /** Control characters, `"`, `/` and the backslash: all but what is listed. */
 const ESCAPED = /[^ !#-.0-[\]-~\u0080-\u00ff]/;
-const ALL_ESCAPED = new RegExp(ESCAPED.source, 'g');
 
 const SHORT: Readonly<Record<string, string>> = {
   '"': '\\"',
@@ -169,6 +171,19 @@ const SHORT: Readonly<Record<string, string>> = {
   '\r': '\\r',
 };
 
-function escapeOf(code: string): string {
-  return SHORT[code] ?? `\\u${code.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** What is written for each byte. */
+const written: readonly Buffer[] = Array.from({ length: 256 }, (_, code) => {
+  const byte = String.fromCharCode(code);
+  const long = `\\u${code.toString(16).padStart(4, '0')}`;
+  return Buffer.from(ESCAPED.test(byte) ? (SHORT[byte] ?? long) : byte, 'latin1');
+});
+
+function escaped(text: string): string {
+  const made = Buffer.allocUnsafe(text.length * 6);
+  let end = 0;
+  for (let at = 0; at < text.length; at++) {
+    const bytes = written[text.charCodeAt(at)]!;
+    for (let each = 0; each < bytes.length; each++) made[end++] = bytes[each]!;
+  }
+  return made.toString('latin1', 0, end);
 }

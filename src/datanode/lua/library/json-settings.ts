@@ -67,7 +67,7 @@ class Setter {
     const value = this.#args[at - 1];
     if (typeof value === 'boolean') this.#settings[key] = value ? 1 : 0;
     else if (value !== undefined) {
-      const name = checkText(this.#args, at, this.#name);
+      const name = checkText(this.#args, at, this.#name, this.#meter);
       const index = names.indexOf(name);
       if (index < 0) refuse(at, this.#name, `invalid option '${name}'`);
       this.#settings[key] = index;

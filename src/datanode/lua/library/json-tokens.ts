@@ -169,5 +169,6 @@ export class JsonTokens {
 }
 
 function utf8(code: number): string {
+  if (code < 0x80) return String.fromCharCode(code);
   return Buffer.from(String.fromCodePoint(code), 'utf8').toString('latin1');
 }

@@ -16,6 +16,9 @@ const POSITION = -2;
 /** Steps are told to the meter in portions, since a call for each would cost more than the step. */
 const PORTION = 256;
 
+/** Of handing on a match that was found. */
+export const MATCH_STEPS = 4;
+
 /** A choice or what has to be undone: three numbers on the stack, of which the last says what it is. */
 const TRY_WITHOUT = 0;
 const TRY_FEWER = 1;
@@ -205,7 +208,7 @@ export class Matcher {
       throw new LuaError('invalid capture index');
     }
     if (length === POSITION || this.#text.length - at < length) return NO_MATCH;
-    this.#meter.steps(length);
+    this.#meter.steps(Math.floor(length / 16));
     const from = this.#starts[capture]!;
     const isSame = this.#text.slice(from, from + length) === this.#text.slice(at, at + length);
     return isSame ? at + length : NO_MATCH;

@@ -104,7 +104,10 @@ export function mathLibrary(): Library {
     mod: ofTwo('mod', (x, y) => x % y),
     modf: native('modf', modf),
     pi: Math.PI,
-    pow: ofTwo('pow', power),
+    pow: native('pow', (args, meter) => {
+      meter.steps(16);
+      return [power(checkNumber(args, 1, 'pow', meter), checkNumber(args, 2, 'pow', meter))];
+    }),
     rad: ofOne('rad', (x) => x * RADIANS_PER_DEGREE),
     random: native('random', random),
     randomseed: native('randomseed', randomseed),

@@ -40,7 +40,7 @@ export class MsgpackDecoder {
   /** The next value with all that is in it. */
   decode(): LuaValue {
     for (;;) {
-      this.#meter.steps(1);
+      this.#meter.steps(4);
       let value = this.#begin();
       while (!this.#isOpened(value)) {
         const open = this.#open.at(-1);

@@ -24,7 +24,7 @@ export class MsgpackEncoder {
 
   /** Of tables this calls itself, up to the limit. */
   add(value: LuaValue, level = 0): void {
-    this.#meter.steps(1);
+    this.#meter.steps(4);
     switch (typeof value) {
       case 'string':
         this.#string(value);

@@ -3,15 +3,16 @@ import { type Meter, native } from '../values/function.ts';
 import type { LuaValue } from '../values/value.ts';
 import { isTruthy } from '../values/value.ts';
 import { type Args, checkText, optionalInteger } from './arguments.ts';
-import { Matcher } from './matching.ts';
+import { MATCH_STEPS, Matcher } from './matching.ts';
+import { searchPlain } from './plain-search.ts';
 import { position } from './string-position.ts';
 
 const SPECIALS = /[$*+?.([%^-]/;
 
 /** The text, the pattern, and where to begin, counted from 0. */
 function searched(args: Args, name: string, meter: Meter): readonly [string, string, number] {
-  const text = checkText(args, 1, name);
-  const pattern = checkText(args, 2, name);
+  const text = checkText(args, 1, name, meter);
+  const pattern = checkText(args, 2, name, meter);
   const start = position(optionalInteger(args, 3, name, meter, 1), text.length) - 1;
   return [text, pattern, Math.min(Math.max(start, 0), text.length)];
 }
@@ -54,20 +55,14 @@ function isPlain(pattern: string, meter: Meter): boolean {
 }
 
 function findPlain(text: string, piece: string, start: number, meter: Meter): readonly LuaValue[] {
-  chargePlain(text.length - start, piece.length, meter);
-  const at = text.indexOf(piece, start);
+  const at = searchPlain(text, piece, start, meter);
   return at < 0 ? [undefined] : [at + 1, at + piece.length];
-}
-
-/** V8 searches long pieces by Boyer-Moore, yet may look at a byte once for each byte of a short one. */
-function chargePlain(length: number, piece: number, meter: Meter): void {
-  meter.steps(Math.floor((length * Math.min(piece, 8)) / 16) + piece);
 }
 
 /** A function that answers the next match with each call; `^` means itself here. */
 export function gmatch(args: Args, meter: Meter): readonly LuaValue[] {
-  const text = checkText(args, 1, 'gmatch');
-  const pattern = checkText(args, 2, 'gmatch');
+  const text = checkText(args, 1, 'gmatch', meter);
+  const pattern = checkText(args, 2, 'gmatch', meter);
   const matcher = new Matcher(text, pattern, meter);
   meter.bytes(64);
   let at = 0;
@@ -76,6 +71,7 @@ export function gmatch(args: Args, meter: Meter): readonly LuaValue[] {
     matcher.settle();
     if (found === undefined) return [];
     const [start, end] = found;
+    meter.steps(MATCH_STEPS);
     at = end === start ? end + 1 : end;
     return matcher.captures(start, end);
   };

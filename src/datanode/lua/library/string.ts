@@ -20,7 +20,7 @@ import { gsub } from './substitution.ts';
 const RESULTS_MAX = 7_990;
 
 function byte(args: Args, meter: Meter): readonly LuaValue[] {
-  const text = checkText(args, 1, 'byte');
+  const text = checkText(args, 1, 'byte', meter);
   const first = position(optionalInteger(args, 2, 'byte', meter, 1), text.length);
   const last = position(optionalInteger(args, 3, 'byte', meter, first), text.length);
   const start = Math.max(first, 1);
@@ -51,12 +51,12 @@ function dump(args: Args): readonly LuaValue[] {
   throw new LuaError('unable to dump given function');
 }
 
-function len(args: Args): readonly LuaValue[] {
-  return [checkText(args, 1, 'len').length];
+function len(args: Args, meter: Meter): readonly LuaValue[] {
+  return [checkText(args, 1, 'len', meter).length];
 }
 
 function rep(args: Args, meter: Meter): readonly LuaValue[] {
-  const text = checkText(args, 1, 'rep');
+  const text = checkText(args, 1, 'rep', meter);
   const count = checkInt(args, 2, 'rep', meter);
   if (count <= 0 || text === '') return [''];
   charge(meter, text.length * count);
@@ -72,7 +72,7 @@ function flat(text: string): string {
 }
 
 function sub(args: Args, meter: Meter): readonly LuaValue[] {
-  const text = checkText(args, 1, 'sub');
+  const text = checkText(args, 1, 'sub', meter);
   const start = Math.max(position(checkInteger(args, 2, 'sub', meter), text.length), 1);
   const last = position(optionalInteger(args, 3, 'sub', meter, -1), text.length);
   const end = Math.min(last, text.length);
@@ -84,7 +84,7 @@ function sub(args: Args, meter: Meter): readonly LuaValue[] {
 /** For every byte what becomes of it, and the whole text in the other order where that is asked for. */
 function mapped(name: string, map: (bytes: Buffer) => void): NativeFunction {
   return native(name, (args, meter) => {
-    const text = checkText(args, 1, name);
+    const text = checkText(args, 1, name, meter);
     charge(meter, text.length);
     const bytes = Buffer.from(text, 'latin1');
     map(bytes);

@@ -27,6 +27,7 @@ function pack(given: Args, meter: Meter): readonly LuaValue[] {
     if (item === undefined) return [pieces.text()];
     const isValue = item.letter !== 'x' && /[a-z]/i.test(item.letter);
     pieces.add('\0'.repeat(item.padding));
+    meter.steps(8);
     const packed = packItem(format, item, args, argument, meter);
     pieces.add(packed);
     position += item.padding + packed.length;
@@ -35,7 +36,7 @@ function pack(given: Args, meter: Meter): readonly LuaValue[] {
 }
 
 function readFormat(args: Args, name: string, meter: Meter): StructFormat {
-  const format = new StructFormat(checkText(args, 1, name), name);
+  const format = new StructFormat(checkText(args, 1, name, meter), name);
   meter.steps(format.length);
   return format;
 }
@@ -58,15 +59,21 @@ function packItem(
       return floatBytes(checkNumber(args, argument, 'pack', meter), size, format.isLittle);
     case 'c':
     case 's':
-      return textBytes(letter, size, args, argument);
+      return textBytes(letter, size, args, argument, meter);
     default:
       format.control(letter);
       return '';
   }
 }
 
-function textBytes(letter: string, size: number, args: Args, argument: number): string {
-  const text = checkText(args, argument, 'pack');
+function textBytes(
+  letter: string,
+  size: number,
+  args: Args,
+  argument: number,
+  meter: Meter,
+): string {
+  const text = checkText(args, argument, 'pack', meter);
   const length = size === 0 ? text.length : size;
   // Redis counts one too many.
   if (text.length < length) refuse(argument + 1, 'pack', 'string too short');
@@ -93,7 +100,7 @@ function ordered(little: Buffer, isLittle: boolean): string {
 
 function unpack(args: Args, meter: Meter): readonly LuaValue[] {
   const format = readFormat(args, 'unpack', meter);
-  const data = checkText(args, 2, 'unpack');
+  const data = checkText(args, 2, 'unpack', meter);
   const first = optionalInteger(args, 3, 'unpack', meter, 1);
   if (first === 0) refuse(3, 'unpack', 'offset must be 1 or greater');
   if (first < 0) refuse(2, 'unpack', 'data string too short');
@@ -104,6 +111,7 @@ function unpack(args: Args, meter: Meter): readonly LuaValue[] {
     if (item === undefined) return [...values, position + 1];
     position += item.padding;
     checkLeft(data, position, item.size);
+    meter.steps(8);
     meter.bytes(16);
     position += unpackItem(format, item, data, position, values, meter);
   }

@@ -7,14 +7,14 @@ import { isTruthy, type LuaValue, typeName } from '../values/value.ts';
 import { type Args, checkText, optionalInt, refuse } from './arguments.ts';
 import { isDigitCode } from './characters.ts';
 import { callFor, indexed } from './indexing.ts';
-import { Matcher } from './matching.ts';
+import { MATCH_STEPS, Matcher } from './matching.ts';
 import { Pieces } from './pieces.ts';
 
 const TAKEN: readonly string[] = ['number', 'string', 'table', 'function'];
 
 export function gsub(args: Args, meter: Meter): readonly LuaValue[] | LuaRun {
-  const text = checkText(args, 1, 'gsub');
-  const pattern = checkText(args, 2, 'gsub');
+  const text = checkText(args, 1, 'gsub', meter);
+  const pattern = checkText(args, 2, 'gsub', meter);
   const countMax = optionalInt(args, 4, 'gsub', meter, text.length + 1);
   const replacement = args[2];
   if (!TAKEN.includes(typeName(replacement))) {
@@ -24,7 +24,7 @@ export function gsub(args: Args, meter: Meter): readonly LuaValue[] | LuaRun {
   if (typeof replacement !== 'string' && typeof replacement !== 'number') {
     return gsubBy(walk, replacement);
   }
-  const template = checkText(args, 3, 'gsub');
+  const template = checkText(args, 3, 'gsub', meter);
   while (walk.next()) walk.addTemplate(template);
   return walk.results();
 }
@@ -81,6 +81,7 @@ class Walk {
     if (match === undefined) return false;
     [this.#start, this.#end] = match;
     this.#count++;
+    this.#meter.steps(MATCH_STEPS);
     this.#take(this.#start);
     this.#written = this.#end;
     // An empty match is not found again: the next one begins behind the next byte.

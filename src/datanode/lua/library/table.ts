@@ -1,7 +1,6 @@
 /** `table`, but for sorting. None of its functions asks metatables. */
 import { LuaError } from '../values/error.ts';
 import { type Library, type LuaRun, type Meter, native } from '../values/function.ts';
-import { formatNumber } from '../values/numbers.ts';
 import type { LuaValue } from '../values/value.ts';
 import { typeName } from '../values/value.ts';
 import {
@@ -12,20 +11,21 @@ import {
   optionalInt,
   optionalText,
 } from './arguments.ts';
+import { numberText } from './number-text.ts';
 import { Pieces } from './pieces.ts';
 import { sort } from './sorting.ts';
 
 function concat(args: Args, meter: Meter): readonly LuaValue[] {
-  const separator = optionalText(args, 2, 'concat', '');
+  const separator = optionalText(args, 2, 'concat', '', meter);
   const table = checkTable(args, 1, 'concat');
   const first = optionalInt(args, 3, 'concat', meter, 1);
   const last = optionalInt(args, 4, 'concat', meter, table.length);
   const pieces = new Pieces(meter);
   for (let at = first; at <= last; at++) {
-    meter.steps(1);
+    meter.steps(2);
     const value = table.get(at);
     if (typeof value === 'string') pieces.add(value);
-    else if (typeof value === 'number') pieces.add(formatNumber(value));
+    else if (typeof value === 'number') pieces.add(numberText(value, meter));
     else {
       const what = `(${typeName(value)}) at index ${at}`;
       throw new LuaError(`invalid value ${what} in table for 'concat'`);
