@@ -96,10 +96,10 @@ class QuickSort {
     let down = high - 1;
     for (;;) {
       while (yield* this.#less(this.#get(++up), pivot)) {
-        if (up >= high) throw new LuaError('invalid order function for sorting');
+        if (up > high) throw new LuaError('invalid order function for sorting');
       }
       while (yield* this.#less(pivot, this.#get(--down))) {
-        if (down <= low) throw new LuaError('invalid order function for sorting');
+        if (down < low) throw new LuaError('invalid order function for sorting');
       }
       if (down < up) break;
       this.#swap(up, down);
