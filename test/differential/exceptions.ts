@@ -415,9 +415,10 @@ export const exceptions: readonly Exception[] = [
     reason: 'who may stop a process is not for clients to say: its supervisor would start it again',
   },
   {
-    commands: 'those of scripts, streams, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
-    differs: "they are unknown commands; EVALSHA's error says so later; users' rules may name them",
-    reason: 'there are none here, and raft replicates; Redisson repeats EVALSHA else, for ever',
+    commands:
+      'those of functions, streams, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
+    differs: "they are unknown commands; users' rules may name them",
+    reason: 'there are none here, and raft replicates',
   },
   {
     commands: 'SPUBLISH in MULTI beside a key of another slot, on the cluster port',

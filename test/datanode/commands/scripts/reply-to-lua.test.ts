@@ -33,11 +33,15 @@ class Counted implements Meter {
   }
 }
 
+let pauses = 0;
+
 function run(reply: Reply, protocol: Protocol, meter: Meter = new Counted()): LuaValue {
   const steps = replyToLua(reply, protocol, meter);
+  pauses = 0;
   for (;;) {
     const step = steps.next([]);
     if (step.done) return step.value;
+    pauses++;
   }
 }
 
@@ -110,6 +114,15 @@ test('what is packed is read from its bytes', () => {
   expect([flat.length, flat.get(1), flat.get(2_000)]).toEqual([2_000, 'k0', '999']);
   const map = (run(pile.reply(), 3) as LuaTable).get('map') as LuaTable;
   expect([map.get('k0'), map.get('k999'), map.get('k1000')]).toEqual(['0', '999', undefined]);
+});
+
+test.each([
+  ['an array', pile.reply(), 2],
+  ['a map', pile.reply(), 3],
+  ['a set', { kind: 'set', items: Array.from({ length: 1_000 }, (_, at) => integer(at)) }, 3],
+] as const)('others have their turns while %s is read', (_, reply, protocol) => {
+  run(reply, protocol);
+  expect(pauses).toBeGreaterThan(100);
 });
 
 test('what a script is given counts as what it makes', () => {

@@ -246,6 +246,18 @@ describe('beyond a limit it ends, and what it had written stays', () => {
     expect(await call('GET', 'n')).toBe('"1"');
   });
 
+  test('of what a command answers that answer is an error', async () => {
+    const fill = `local s = string.rep('x', 1000000) for i = 1, 70 do redis.call('rpush', 'l', s) end`;
+    await call('EVAL', fill, '0');
+    const body = `${written} return redis.pcall('lrange', 'l', 0, -1).err`;
+    expect(await call('EVAL', body, '1', 'n')).toMatch(/^"ERR the reply would be larger than/);
+  });
+
+  test('of the name of a channel nothing is published', async () => {
+    const body = `return redis.pcall('publish', string.rep('c', ${limits.channelBytesMax + 1}), 'm')`;
+    expect(await call('EVAL', body, '0')).toMatch(/^\(error\) ERR a channel's name has/);
+  });
+
   test('of its own length it is not run', async () => {
     const body = `return 1 --${'x'.repeat(limits.scriptBytesMax - 11)}`;
     expect(await call('EVAL', body, '0')).toBe('(integer) 1');
