@@ -88,7 +88,7 @@ static const char *commands(redisContext *c) {
   const Step steps[] = {
       {"3", "STRLEN hi:a"},        {"OK", "MSET hi:1 a hi:2 b"}, {"a b nil", "MGET hi:1 hi:2 hi:none"},
       {"", "DEL {hi}l {hi}h"},     {"2", "RPUSH {hi}l x y"},     {"{hi}l x", "BLPOP {hi}l 1"},
-      {"1", "HSET {hi}h f v"},     {"WRONGTYPE", "INCR {hi}h"},  {"ERR unknown command", "EVAL x 0"},
+      {"1", "HSET {hi}h f v"},     {"WRONGTYPE", "INCR {hi}h"},  {"ERR unknown command", "FCALL x 0"},
   };
   return why ? why : EXPECT_ALL(c, steps);
 }

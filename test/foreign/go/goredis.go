@@ -421,8 +421,8 @@ func goRedisMany(t *T) {
 
 func goRedisRefusals(t *T) {
 	client := goRedisGateway(t, 3)
-	t.says("EVAL", client.Eval(ctx, "return 1", nil).Err(), "unknown command")
-	t.says("a script", redis.NewScript("return 1").Run(ctx, client, nil).Err(), "unknown command")
+	t.must(client.Eval(ctx, "return 1", []string{"e"}).Err())
+	t.must(redis.NewScript("return 2").Run(ctx, client, []string{"e"}).Err())
 	t.says("XADD", client.XAdd(ctx, &redis.XAddArgs{Stream: "x", Values: []string{"a", "b"}}).Err(), "unknown command")
 	t.says("CLIENT TRACKING", client.Do(ctx, "CLIENT", "TRACKING", "ON").Err(), "ERR")
 	other := redis.NewClient(&redis.Options{Addr: gateways[0], DB: 9})

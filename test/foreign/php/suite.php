@@ -87,7 +87,8 @@ function commands(string $where, $c): void
         same($c->get('{php}t'), 'theirs');
     });
     check("$where: not offered", function () use ($c) {
-        same([$c->eval('return 1', ['{php}x'], 1), strpos($c->getLastError(), 'unknown command') > 0],
+        same($c->eval('return 1', ['{php}x'], 1), 1);
+        same([$c->xAdd('{php}x', '*', ['a' => 'b']), strpos($c->getLastError(), 'unknown command') > 0],
             [false, true]);
     });
 }

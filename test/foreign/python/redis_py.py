@@ -118,11 +118,13 @@ def read(get_message):
 
 
 def not_offered(c):
-    """A lock is taken without a script and left by one: who uses it hears of that, and it runs out."""
-    refused(redis.ResponseError, "unknown command", lambda: c.eval("return 1", 1, "{py}x"))
+    """A lock is left by a script; streams are what there is none of."""
+    same(c.eval("return 1", 1, "{py}x"), 1)
     lock = c.lock("{py}lock", timeout=1)
     same(lock.acquire(blocking_timeout=3), True)
-    refused((redis.ResponseError, LockError), "unknown command", lock.release)
+    lock.release()
+    refused(LockError, "unlocked lock", lock.release)
+    refused(redis.ResponseError, "unknown command", lambda: c.xadd("{py}x", {"a": "b"}))
 
 
 def shard_channels():

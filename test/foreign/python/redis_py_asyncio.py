@@ -79,7 +79,8 @@ async def transactions(c):
 
 
 async def not_offered(c):
-    await refused_later(redis.ResponseError, "unknown command", c.eval("return 1", 1, "{pya}x"))
+    same(await c.eval("return 1", 1, "{pya}x"), 1)
+    await refused_later(redis.ResponseError, "unknown command", c.xadd("{pya}x", {"a": "b"}))
 
 
 async def channels():

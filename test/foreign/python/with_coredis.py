@@ -70,7 +70,8 @@ async def channels(c):
 
 
 async def not_offered(c):
-    await refused_later(UnknownCommandError, "unknown command", c.eval("return 1", ["{co}x"]))
+    same(await c.eval("return 1", ["{co}x"]), 1)
+    await refused_later(UnknownCommandError, "unknown command", c.xadd("{co}x", {"a": "b"}))
 
 
 def loads(entered):

@@ -143,7 +143,7 @@ end
 
 { 'gateway' => gateway, 'cluster' => cluster }.each do |name, client|
   check("#{name}: commands") { commands(client) }
-  check("#{name}: not offered") { refused('unknown command') { client.eval('return 1', ['{rb}x']) } }
+  check("#{name}: not offered") { refused('unknown command') { client.call('FCALL', 'f', 1, '{rb}x') } }
   check("#{name}: channels") { channels(client, "rb:#{name}") }
 end
 check('gateway: keys') { keys_of(gateway) }
