@@ -152,6 +152,20 @@ describe('log entries', () => {
     expect(versionOf([...session, ...words('DUMP k')])).toBe(4);
   });
 
+  test('with scripts are of the sixth', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const versionOf = (...lines: Buffer[][]) =>
+      encodeEnvelope({ timeMs: 1, seed: 7, body: { family: 'redis', lines } }).readUInt16BE(2);
+    for (const text of [
+      ...['EVAL x 0', 'evalsha x 1 k', 'EVAL_RO x 0', 'EvalSha_Ro x 0'],
+      ...['SCRIPT LOAD x', 'script flush'],
+    ]) {
+      expect(versionOf(words('SET a 1'), words(text)), text).toBe(6);
+      expect(versionOf([...encodeExec(['SET a 1', text].map(words))]), text).toBe(6);
+      expect(versionOf([...words('KV.ONCE session-1 1 1'), ...words(text)]), text).toBe(6);
+    }
+  });
+
   test('with what is newer than Redis 7.4 are of the fifth', () => {
     const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
     const versionOf = (...lines: Buffer[][]) => {
