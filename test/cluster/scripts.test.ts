@@ -1,0 +1,130 @@
+/** Scripts on a cluster of real processes: kills and hand-overs in their midst, others beside them. */
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  allLed,
+  eventually,
+  ledAsWanted,
+  pause,
+  startCluster,
+  type TestCluster,
+} from './cluster.ts';
+
+const PARTITIONS = 4;
+/** Long, and nobody is to see a part of it. */
+const LONG = `
+  local n = 0
+  for round = 1, tonumber(ARGV[1]) do
+    for at = 1, 1000 do n = n + at end
+    redis.call('HSET', KEYS[1], 'f' .. (round % 500), round)
+    redis.call('INCR', KEYS[2])
+  end
+  return redis.call('GET', KEYS[2])`;
+const ROUNDS = 1_500;
+
+let cluster: TestCluster;
+const clients: Redis[] = [];
+
+beforeAll(async () => {
+  cluster = await startCluster({ partitions: PARTITIONS });
+  await ledAsWanted(cluster, PARTITIONS);
+}, 300_000);
+
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await cluster.destroy();
+}, 300_000);
+
+function connect(node: number, port = cluster.gatewayPort(node)): Redis {
+  const client = new Redis({ port, retryStrategy: () => 100, maxRetriesPerRequest: null });
+  client.on('error', () => {});
+  clients.push(client);
+  return client;
+}
+
+async function leaderOf(partition: number): Promise<number> {
+  const { partitions } = await cluster.status();
+  const name = partitions.find((line) => line.partition === partition)!.leader!;
+  return Number(name.replace('datanode', '')) - 1;
+}
+
+/** Its slot is of the first partition. */
+const tag = '{06S}';
+
+test('who listens anywhere hears what a script publishes, once; a script that is loaded is everywhere', async () => {
+  const heard: string[] = [];
+  for (const node of [0, 1, 2]) {
+    const subscriber = connect(node);
+    subscriber.on('message', (_channel, text) => heard.push(`${node} ${text}`));
+    subscriber.on('smessage', (_channel, text) => heard.push(`${node} ${text}`));
+    await subscriber.subscribe('news');
+    await subscriber.call('SSUBSCRIBE', 'slotted');
+  }
+  const publisher = connect(0);
+  const body =
+    "redis.call('SPUBLISH', 'slotted', 'two') return redis.call('PUBLISH', 'news', ARGV[1])";
+  const sha = (await publisher.script('LOAD', body)) as string;
+  for (const [at, key] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
+    expect(await connect(at % 3).evalsha(sha, 1, key, 'one')).toBe(0);
+  }
+  const all = [0, 1, 2].flatMap((node) => [`${node} one`, `${node} two`]);
+  await eventually(10_000, 'all hear it', () => heard.length >= 6 * all.length);
+  await pause(200);
+  expect(heard.sort()).toEqual(all.flatMap((text) => Array(6).fill(text)).sort());
+});
+
+test('a long script is carried out as a whole, or not at all, whoever is killed in its midst', async () => {
+  const [hash, count] = [`${tag}h`, `${tag}n`];
+  for (const who of ['leader', 'follower'] as const) {
+    await connect(0).del(hash, count);
+    const leader = await leaderOf(0);
+    const asked = (leader + 1) % 3;
+    const victim = who === 'leader' ? leader : (leader + 2) % 3;
+    const reply = connect(asked).eval(LONG, 2, hash, count, ROUNDS).catch(String);
+    await pause(150);
+    await cluster.killAndWait(`datanode${victim + 1}`);
+    const answer = await reply;
+    await allLed(cluster, PARTITIONS);
+    const seen = Number((await connect(asked).get(count)) ?? 0);
+    expect([0, ROUNDS], `${who}: ${answer}`).toContain(seen);
+    if (answer === `${ROUNDS}`) expect(seen).toBe(ROUNDS);
+  }
+});
+
+test('a script goes on beside a hand-over, and the next leader knows what was kept', async () => {
+  const [hash, count] = [`${tag}h2`, `${tag}n2`];
+  const body = `${LONG} -- handed over`;
+  const leader = await leaderOf(0);
+  const reply = connect((leader + 1) % 3).eval(body, 2, hash, count, ROUNDS);
+  await pause(100);
+  process.kill(cluster.pidOf(`datanode${leader + 1}`), 'SIGTERM');
+  expect(await reply).toBe(`${ROUNDS}`);
+  const sha = createHash('sha1').update(body).digest('hex');
+  expect(await connect(leader).evalsha(sha, 2, hash, count, 1)).toBe(`${ROUNDS + 1}`);
+});
+
+test('others of the node are answered while a script runs that takes long', async () => {
+  const leader = await leaderOf(0);
+  const pinging = Array.from({ length: 50 }, () => connect(leader));
+  await Promise.all(pinging.map((client) => client.ping()));
+  let isOver = false;
+  let longestMs = 0;
+  let pings = 0;
+  const beside = pinging.map(async (client) => {
+    while (!isOver) {
+      const startedMs = performance.now();
+      await client.ping();
+      longestMs = Math.max(longestMs, performance.now() - startedMs);
+      pings++;
+    }
+  });
+  const busy = 'local n = 0 while true do n = n + 1 end';
+  await expect(connect(leader).eval(busy, 1, `${tag}k`)).rejects.toThrow(/steps/);
+  isOver = true;
+  await Promise.all(beside);
+  console.log(`longest wait of ${pings} PINGs: ${longestMs.toFixed(1)} ms`);
+  expect(pings).toBeGreaterThan(100);
+  // far below what the script takes in one piece, whatever else the machine does
+  expect(longestMs).toBeLessThan(1_000);
+});
