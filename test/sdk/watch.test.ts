@@ -156,6 +156,15 @@ describe('the reply of EXEC is lost', () => {
     expect(await rejection(raise(large.client))).toMatchObject({ code: 'DONE' });
   });
 
+  test('its session is forgotten: nothing is asked under another, which knows nothing of it', async () => {
+    const { client, peer } = await scene([
+      execs('close', '-SESSIONLOST not known\r\n', array(), done),
+    ]);
+    expect(await rejection(raise(client))).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    expect(named(peer, 'EXEC')).toHaveLength(2);
+    expect(named(peer, 'SET')).toHaveLength(1);
+  });
+
   test('WATCH is refused when the log is asked: what EXEC of nothing answers is not its word', async () => {
     let refused = 1;
     const { client, peer } = await scene([execs('close', array(), done)]);

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { Client } from '../../src/sdk/index.ts';
 import { laneOf, Window } from '../../src/sdk/window.ts';
+import { bulk, Peer, scriptedPlacedriver } from './peer.ts';
 
 /** Ends as soon as it begins, or when it is told to. */
 function entrant(window: Window, began: number[], number: number, atOnce = true) {
@@ -110,4 +112,24 @@ test('there is room when those that waited have left, and when what held them is
   const open = held.room();
   held.letGo(0);
   await open;
+});
+
+test('whose time is over as its turn comes is not sent', async () => {
+  const peer = await Peer.start(([name]) => (name === 'GET' ? bulk('ready') : 'hang'));
+  const { get } = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'n0', port: peer.port }],
+    partitions: [{ leader: 'n0', replicas: ['n0'] }],
+  });
+  const options = { placedrivers: ['p:1'], maxInFlight: 1, timeoutMs: 500, sessions: false };
+  const client = new Client(options, { get });
+  try {
+    await client.get('a');
+    const calls = ['a', 'b', 'c'].map((key) => client.set(key, 1).then(String, ({ code }) => code));
+    expect(await Promise.all(calls)).toEqual(['OUTCOME_UNKNOWN', 'TIMEOUT', 'TIMEOUT']);
+    expect(peer.commands).toEqual(['GET a', 'SET a 1']);
+  } finally {
+    client.disconnect();
+    await peer.stop();
+  }
 });
