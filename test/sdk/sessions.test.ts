@@ -1,7 +1,9 @@
 /** Sessions by partition: when one is opened, whose numbers it gives, and when it is used no more. */
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
+import { Client } from '../../src/sdk/index.ts';
 import { type OpenSession, onceLine, Sessions } from '../../src/sdk/sessions.ts';
+import { Peer, scriptedPlacedriver } from './peer.ts';
 
 function scene() {
   const opens: { readonly id: string; readonly done: Parameters<OpenSession>[2] }[] = [];
@@ -47,4 +49,23 @@ test('the lowest number without an answer goes along: replies below it need not 
   expect(onceLine(second, ['PING']).slice(2)).toEqual([2, 2, 'PING']);
   second.session.release(2);
   expect(second.session.low).toBe(3);
+});
+
+test('a write that has its answer gives its number back, whatever the answer is', async () => {
+  const answers = ['+OK\r\n', '-WRONGTYPE no\r\n', '+OK\r\n'];
+  const peer = await Peer.start(([name]) => (name === 'KV.ONCE' ? answers.shift() : undefined));
+  const { get } = scriptedPlacedriver({
+    epoch: 1,
+    nodes: [{ name: 'n0', port: peer.port }],
+    partitions: [{ leader: 'n0', replicas: ['n0'] }],
+  });
+  const client = new Client({ placedrivers: ['p:1'] }, { get });
+  try {
+    for (const key of ['a', 'b', 'c']) await client.set(key, 1).catch(() => {});
+    const onces = peer.lines.filter(([name]) => name === 'KV.ONCE');
+    expect(onces.map(([, , sequence, low]) => `${sequence} ${low}`)).toEqual(['1 1', '2 2', '3 3']);
+  } finally {
+    client.disconnect();
+    await peer.stop();
+  }
 });
