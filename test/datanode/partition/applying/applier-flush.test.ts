@@ -201,8 +201,6 @@ test('events of what an entry did before its FLUSHALL are told, once, and before
     publishMessage: () => {},
     countLost: () => {},
     wanted: () => true,
-    publishMessage: () => {},
-    countLost: () => {},
     publish: (_namespace, events) =>
       told.push(...events.map(({ event, key }) => `${event} ${textOf(key)}`)),
   });
