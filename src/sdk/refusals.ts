@@ -74,10 +74,11 @@ export function refuseInWatch(
   throw ownError('BAD_ARGUMENT', `options of ${name} in a watch: give them to watch()`);
 }
 
-/** About all keys of the namespace; of CLUSTER, about those of a slot. */
+/** About all keys of the namespace, or scripts that all partitions keep; of CLUSTER, about those of a slot. */
 export const aboutAllKeys: ReadonlySet<string> = new Set([
   ...['scan', 'keys', 'randomkey', 'dbsize', 'flushall', 'flushdb'],
   ...['cluster countkeysinslot', 'cluster getkeysinslot'],
+  ...['script load', 'script exists', 'script flush'],
 ]);
 
 /**
@@ -91,11 +92,12 @@ export function refuseOfOneNode(
 ): void {
   const { groups, partitions } = table.content;
   if (groups || partitions.length === 0) return;
-  const whole = name === 'cluster' ? `${name} ${String(line[1]).toLowerCase()}` : name;
+  const hasSubcommands = name === 'cluster' || name === 'script';
+  const whole = hasSubcommands ? `${name} ${String(line[1]).toLowerCase()}` : name;
   if (!aboutAllKeys.has(whole)) return;
   throw ownError(
     'BAD_ARGUMENT',
-    `${whole} is about keys of all nodes, and a cluster port answers for its own node: name the ` +
+    `${whole} is about all nodes, and a cluster port answers for its own node: name the ` +
       'gateway ports of the datanodes, or the placedrivers (kvorum://)',
   );
 }

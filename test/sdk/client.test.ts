@@ -303,6 +303,8 @@ describe('commands about all keys', () => {
     ['FLUSHDB'],
     ['CLUSTER', 'COUNTKEYSINSLOT', 1],
     ['CLUSTER', 'getkeysinslot', 1, 1],
+    ['SCRIPT', 'LOAD', 'return 1'],
+    ['SCRIPT', 'flush'],
   ] as const;
 
   test('are refused at cluster ports, each of which knows its own, and in a transaction', async () => {
