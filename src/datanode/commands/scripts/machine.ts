@@ -4,7 +4,7 @@ import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts
 import { bitLibrary } from '../../lua/library/bit.ts';
 import { cjsonLibrary } from '../../lua/library/cjson.ts';
 import { cmsgpackLibrary } from '../../lua/library/cmsgpack.ts';
-import { mathLibrary } from '../../lua/library/math.ts';
+import { mathLibrary, seedRandomNumbers } from '../../lua/library/math.ts';
 import { stringLibrary } from '../../lua/library/string.ts';
 import { structLibrary } from '../../lua/library/struct.ts';
 import { tableLibrary } from '../../lua/library/table.ts';
@@ -26,14 +26,22 @@ const shared = shareGlobals({
   redis: redisLibrary,
 });
 
-/** Yields as the machine says; what it asks of its host are HostRequests of `redis-library.ts`. */
-export function* startScript(proto: Proto, { keys, args }: ScriptCall): Slices<ScriptRun> {
+/**
+ * Yields as the machine says; what it asks of its host are HostRequests of `redis-library.ts`. `seed`, 32 bits: where
+ * its random numbers begin.
+ */
+export function* startScript(
+  proto: Proto,
+  { keys, args }: ScriptCall,
+  seed: number,
+): Slices<ScriptRun> {
   const own = { KEYS: yield* listOf(keys), ARGV: yield* listOf(args) };
   const machine = new Machine(globalsOf(shared, own), {
     steps: limits.scriptStepsMax,
     bytes: limits.scriptBytesMadeMax,
     pauseSteps: limits.scriptPauseSteps,
   });
+  seedRandomNumbers(machine, seed);
   return machine.run(proto, []);
 }
 

@@ -26,13 +26,16 @@ type Command = Extract<HostRequest, { kind: 'command' }>;
 const COMMANDS_STEP = 16;
 /** What a command costs in steps of the machine: it takes 4 to 10 µs, and what it writes as much again. */
 const COMMAND_STEPS = 500;
+/** Of 32 bits. */
+const SEEDS = 2 ** 32;
 
 /** Where the script may write, `ground` has a store. */
 export function* runScript(ground: Ground, script: Script, call: ScriptCall): Slices<Reply> {
   const { sha } = script;
   const run = new ScriptRun(script.flags.isReadOnly ? { ...ground, store: undefined } : ground);
   try {
-    const values = yield* run.drive(yield* startScript(script.proto, call));
+    const seed = Math.floor(ground.context.random() * SEEDS);
+    const values = yield* run.drive(yield* startScript(script.proto, call, seed));
     return yield* luaToReply(values[0], run.protocol);
   } catch (failure) {
     if (failure instanceof LuaError) return uncaught(sha, failure);

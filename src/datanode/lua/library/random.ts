@@ -1,4 +1,4 @@
-/** Redis's generator for `math.random`: drand48, which begins with the same seed in every run. */
+/** Redis's generator for `math.random`: drand48. Where it begins is for whoever runs the script to say. */
 
 /** The multiplier and the state have 48 bits, in two halves: so products stay whole numbers. */
 const HALF = 2 ** 24;
