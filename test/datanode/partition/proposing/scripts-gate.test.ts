@@ -40,7 +40,5 @@ test('all that changes by them is refused, and the node is named; what reads is 
   }
   expect(texts.at(-1)).toMatch(/OK/);
   expect(await trio.run('read', 'EXISTS a b c')).toEqual([':1']);
-  expect(await trio.run('read', 'SCRIPT EXISTS x')).toEqual([
-    expect.stringContaining('"value":0'),
-  ]);
+  expect(await trio.run('read', 'SCRIPT EXISTS x')).toEqual([expect.stringContaining('"value":0')]);
 });
