@@ -38,6 +38,11 @@ export function shaOf(body: Buffer): string {
   return createHash('sha1').update(body).digest('hex');
 }
 
+/** What of them this process remembers: how many, and bytes of their bodies. */
+export function rememberedScripts(): { readonly count: number; readonly bytes: number } {
+  return { count: remembered.size, bytes: rememberedBytes };
+}
+
 /** One that was compiled lately. */
 export function knownScript(sha: string): Script | undefined {
   const found = remembered.get(sha);

@@ -1,11 +1,12 @@
 /**
  * INFO's sections as Redis names and orders them, with the fields that are true of a datanode. What
- * a datanode does not have (scripts, forks, evictions) is 0 as in a Redis that does not use it; what
+ * a datanode does not have (functions, forks, evictions) is 0 as in a Redis that does not use it; what
  * it does not measure is left out. Some tools look for the first occurrence of a field's name in the
  * whole text, so no field may be the end of an earlier one's name.
  */
 import { REDIS_VERSION } from '../../../common/version.ts';
 import { isClusterDoor, type NodeContext, type ServerInfo } from '../rows/node-context.ts';
+import { rememberedScripts } from '../scripts/compiled.ts';
 import { LATENCY_PERCENTILES } from './config-table.ts';
 
 export type Fields = Readonly<Record<string, string | number>>;
@@ -72,7 +73,8 @@ const memory: Section['fields'] = (_context, { usage, facts, peakHeapBytes }) =>
   used_memory_peak_human: human(peakHeapBytes),
   total_system_memory: facts.systemMemoryBytes,
   total_system_memory_human: human(facts.systemMemoryBytes),
-  number_of_cached_scripts: 0,
+  used_memory_scripts_eval: rememberedScripts().bytes,
+  number_of_cached_scripts: rememberedScripts().count,
   maxmemory: 0,
   maxmemory_human: '0B',
   maxmemory_policy: 'noeviction',

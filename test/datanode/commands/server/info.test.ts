@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { compileScript } from '../../../../src/datanode/commands/scripts/compiled.ts';
 import { encodeReply } from '../../../../src/datanode/resp/encode-reply.ts';
 import { FakeNode, serverInfo } from '../fake-node.ts';
 import { ask } from '../node-text.ts';
@@ -32,6 +33,19 @@ function parse(text: string): Map<string, Map<string, string>> {
 async function info(...sections: string[]) {
   return parse(await ask(node, ['INFO', ...sections].join(' ')));
 }
+
+test('INFO counts the scripts that the process has compiled, and their bytes', async () => {
+  const figures = async () => {
+    const memory = (await info('memory')).get('Memory')!;
+    const fields = ['number_of_cached_scripts', 'used_memory_scripts_eval'];
+    return fields.map((name) => Number(memory.get(name)));
+  };
+  const [count, bytes] = await figures();
+  const body = `return 1 --${'x'.repeat(5_000)}`;
+  expect(compileScript(Buffer.from(body)).ok).toBe(true);
+  expect(compileScript(Buffer.from(body)).ok).toBe(true);
+  expect(await figures()).toEqual([count! + 1, bytes! + body.length]);
+});
 
 test('INFO has the values that tools read', async () => {
   const text = await ask(node, 'INFO');
@@ -146,7 +160,7 @@ const wanted: Readonly<Record<string, string>> = {
     'client_recent_max_input_buffer client_recent_max_output_buffer',
   Memory:
     'used_memory used_memory_human used_memory_rss used_memory_peak maxmemory maxmemory_policy ' +
-    'mem_fragmentation_ratio number_of_cached_scripts total_system_memory',
+    'mem_fragmentation_ratio number_of_cached_scripts used_memory_scripts_eval total_system_memory',
   Persistence:
     'loading async_loading rdb_bgsave_in_progress rdb_last_save_time rdb_last_bgsave_status ' +
     'aof_enabled aof_rewrite_in_progress',
