@@ -2,8 +2,7 @@
 import { aOf, bOf, bxOf, cOf } from '../syntax/opcodes.ts';
 import { LuaTable } from '../values/table.ts';
 import type { LuaValue } from '../values/value.ts';
-import { isNative } from './calls.ts';
-import { LuaClosure } from './closure.ts';
+import { isFunction } from './calls.ts';
 import { runtimeError, typeError, UNNAMED } from './errors.ts';
 import { RESULT } from './frame.ts';
 import { callHandler } from './handlers.ts';
@@ -129,8 +128,4 @@ function checkKey(t: Thread, table: LuaTable, key: LuaValue): void {
 
 function chargeKey(t: Thread, key: string): void {
   t.machine.steps(Math.floor(key.length / SHORT_KEY_MAX));
-}
-
-function isFunction(value: LuaValue): boolean {
-  return value instanceof LuaClosure || isNative(value);
 }

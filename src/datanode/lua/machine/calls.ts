@@ -59,6 +59,14 @@ export function isNative(f: LuaValue): f is NativeFunction {
   return typeof f === 'object' && (f as { readonly kind?: string }).kind === 'native';
 }
 
+export function isCallable(t: Thread, f: LuaValue): boolean {
+  return isFunction(f) || isFunction(metamethod(t, f, '__call'));
+}
+
+export function isFunction(f: LuaValue): boolean {
+  return f instanceof LuaClosure || isNative(f);
+}
+
 export function opCall(t: Thread, i: number): void {
   const callee = t.base + aOf(i);
   const b = bOf(i);
@@ -81,7 +89,7 @@ export function opTailCall(t: Thread, i: number): void {
   const b = bOf(i);
   let count = b === 0 ? t.top - callee - 1 : b - 1;
   const { stack, frame } = t;
-  if (!(stack[callee] instanceof LuaClosure) && !isNative(stack[callee])) {
+  if (!isFunction(stack[callee])) {
     count = insertHandler(t, callee, count, aOf(i));
   }
   const f = stack[callee];
@@ -226,7 +234,7 @@ function pushNative(
 function insertHandler(t: Thread, callee: number, count: number, register: number): number {
   const { stack } = t;
   const handler = metamethod(t, stack[callee], '__call');
-  if (!(handler instanceof LuaClosure) && !isNative(handler)) {
+  if (!isFunction(handler)) {
     throw typeError(t, stack[callee], 'call', register);
   }
   ensureStack(t, callee + count + 2);

@@ -1,8 +1,8 @@
 /** `for`: with numbers, and with a function that gives what comes next. */
 import { aOf, cOf, offsetOf } from '../syntax/opcodes.ts';
 import { toNumber } from './arithmetic.ts';
-import { callFromWithin } from './calls.ts';
-import { runtimeError } from './errors.ts';
+import { callFromWithin, isCallable } from './calls.ts';
+import { runtimeError, typeError } from './errors.ts';
 import { RESULT } from './frame.ts';
 import { ensureStack, type Thread } from './thread.ts';
 
@@ -39,6 +39,7 @@ export function opForCall(t: Thread, i: number): void {
   const at = t.base + aOf(i);
   ensureStack(t, at + 6);
   for (let n = 0; n < 3; n++) stack[at + 3 + n] = stack[at + n];
+  if (!isCallable(t, stack[at])) throw typeError(t, stack[at], 'call', aOf(i) + 3);
   callFromWithin(t, at + 3, 2, cOf(i), RESULT.iteration, 0);
 }
 

@@ -121,6 +121,8 @@ const SETTING_A: ReadonlySet<number> = new Set([
   OP.not,
   OP.length,
   OP.concatenate,
+  // Lua's own table of instructions says so of a test, which changes nothing.
+  OP.test,
   OP.testSet,
   OP.forLoop,
   OP.forPrepare,

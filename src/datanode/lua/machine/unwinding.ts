@@ -2,6 +2,7 @@
 import { argumentMessage, LuaArgumentError } from '../values/argument-error.ts';
 import { LuaError } from '../values/error.ts';
 import type { LuaRequest, LuaRun } from '../values/function.ts';
+import { formatNumber } from '../values/numbers.ts';
 import { positionOf, where } from './errors.ts';
 import { RESULT, type Values } from './frame.ts';
 import type { HostRequest } from './machine.ts';
@@ -59,7 +60,6 @@ function throwInto(t: Thread, run: LuaRun, error: LuaError): HostRequest | undef
 
 function dropFrame(t: Thread): void {
   const { frame } = t;
-  closeUpvalues(t, frame.callee);
   if (frame.result !== RESULT.registers && frame.result !== RESULT.end) t.boundaries -= 1;
   popFrame(t);
 }
@@ -74,7 +74,8 @@ function located(t: Thread, failure: unknown): LuaError {
   if (level === 0 || !isText) return new LuaError(value, 0, failure.position ?? position);
   // A library's function without a frame is level 0 itself.
   const below = t.machine.runningNative === undefined ? level : level - 1;
-  return new LuaError(`${where(t, below)}${value}`, 0, position);
+  const text = typeof value === 'number' ? formatNumber(value) : value;
+  return new LuaError(`${where(t, below)}${text}`, 0, position);
 }
 
 /** With the name by which the function was called; an object before a colon is no argument. */

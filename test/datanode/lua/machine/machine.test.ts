@@ -61,6 +61,70 @@ describe('calls', () => {
   });
 });
 
+describe('after an error', () => {
+  test.each([
+    [
+      'calls of metamethods that it has ended are over',
+      'local t = setmetatable({}, {__index = function() error("x") end}) local e for i = 1, 300 do e = select(2, pcall(function() return t.k end)) end return e',
+      '"user_script:1: x"',
+    ],
+    [
+      'variables keep their values',
+      'local f pcall(function() local x = 1 f = function() return x end error("e") end) local function g() local a, b, c, d, e, h = 9, 9, 9, 9, 9, 9 local v = f() return v end local r = g() return r',
+      '1',
+    ],
+    [
+      'a coroutine does not go on',
+      'local n = 0 coroutine.resume(coroutine.create(function() error("x") n = 1 end)) return n',
+      '0',
+    ],
+    [
+      'levels count calls that have ended in others',
+      'local function f() error("x", 2) end local function g() return f() end g()',
+      'x',
+    ],
+  ])('%s', (_, source, answer) => {
+    expect(evaluate(source)).toBe(answer);
+  });
+
+  test('that there are too many coroutines within each other, all of them are over', () => {
+    const source =
+      'local function f(n) return coroutine.wrap(function() return n == 0 and 1 or f(n - 1) end)() end';
+    expect(evaluate(`${source} return {f(150), select(2, pcall(f, 300))}`)).toContain(
+      'C stack overflow',
+    );
+  });
+
+  test('it has cost more than a few steps', () => {
+    expect(runScript('for i = 1, 100 do pcall(error) end').steps).toBeGreaterThan(20_000);
+  });
+});
+
+test('arguments that are missing are nil, whatever the registers held', () => {
+  expect(
+    evaluate(
+      'local function f(a, b, c) return c end f(1, 2, 3) local r = f(1) return r == nil and "nil"',
+    ),
+  ).toBe('"nil"');
+});
+
+test.each([
+  ['error(-0)', 'user_script:1: -0'],
+  ['error(1 / 0)', 'user_script:1: inf'],
+  ['error(1.5e300)', 'user_script:1: 1.5e+300'],
+  [
+    "local u = {s = 'x'} return (true and u.s or '') + 1",
+    'attempt to perform arithmetic on a string value',
+  ],
+  [
+    "local n, s = '1', '2' local function f() for x in {('' or 0), ((n .. s) or 0)} do end end f()",
+    "attempt to call upvalue 's' (a table value)",
+  ],
+  ['return x [[long]]', "Script attempted to access nonexistent global variable 'x'"],
+])('%s', (source, message) => {
+  expect(evaluate(source)).toContain(message);
+});
+
 describe('the host', () => {
   const host = (request: unknown) => {
     const [what] = request as readonly unknown[];
