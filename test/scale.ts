@@ -58,7 +58,9 @@ const table = {
   fuzzMinutes: { small: 1, long: 60 },
   /** Commands compared with redis-server, per family of commands and over both protocols. */
   differentialCommands: { small: 6_000, long: 100_000 },
-  /** The same with transactions of two connections to a whole node. */
+  /** Programs in Lua compared with redis-server's runs; half as many per library. */
+  luaPrograms: { small: 400, long: 100_000 },
+  /** Commands, with transactions of two connections to a whole node. */
   transactionCommands: { small: 2_500, long: 100_000 },
   /** The same with reads over several partitions of a whole node. */
   gatherCommands: { small: 2_500, long: 100_000 },

@@ -55,10 +55,15 @@ class Setter {
     return this.#settings[key];
   }
 
+  /** A boolean, or its name. */
   flag(at: number, key: Flag): boolean {
     const value = this.#args[at - 1];
     if (typeof value === 'boolean') this.#settings[key] = value;
-    else if (value !== undefined) refuse(at, this.#name, 'expected boolean');
+    else if (value !== undefined) {
+      const name = checkText(this.#args, at, this.#name, this.#meter);
+      if (name !== 'on' && name !== 'off') refuse(at, this.#name, `invalid option '${name}'`);
+      this.#settings[key] = name === 'on';
+    }
     return this.#settings[key];
   }
 

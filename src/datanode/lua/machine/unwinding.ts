@@ -85,7 +85,7 @@ function worded(t: Thread, failure: LuaError): LuaError {
   const { reason } = failure;
   const argument = failure.argument - (called?.kind === 'method' ? 1 : 0);
   const message =
-    called !== undefined && argument === 0
+    called?.kind === 'method' && argument === 0
       ? `calling '${called.name}' on bad self (${reason})`
       : argumentMessage(argument, called?.name ?? '?', reason);
   return new LuaError(message, failure.level);
