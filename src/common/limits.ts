@@ -196,6 +196,8 @@ export const limits = {
   scriptStepsMax: 50_000_000,
   scriptBytesMadeMax: 256 * MIB,
   scriptPauseSteps: 5_000,
+  /** Of one call to a library, which does not pause: 10 to 60 ns each. */
+  scriptCallStepsMax: 8_000_000,
   /** What one run puts into keys, near enough: beyond, its next write is refused. */
   scriptPutBytesMax: 128 * MIB,
   /** What the commands before it in its entry have put: beyond, a script does not begin. */

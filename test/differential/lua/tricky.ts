@@ -305,7 +305,7 @@ export const tricky: Readonly<Record<string, readonly string[]>> = {
     'return {#tostring(12345678901234567890), tostring(true), tostring(nil)}',
     'return tostring()',
     'return string.gfind("a", "a")',
-    'return ("a"):rep(20):match(("a?"):rep(20) .. ("a"):rep(20))',
+    'return ("a"):rep(16):match(("a?"):rep(16) .. ("a"):rep(16))',
     'return ("((((((((((((((((((((((((((((((((((a"):match(("("):rep(33) .. "a")',
     'return ("x"):rep(1000):find(("x?"):rep(250))',
   ],

@@ -40,6 +40,7 @@ export function* startScript(
     steps: limits.scriptStepsMax,
     bytes: limits.scriptBytesMadeMax,
     pauseSteps: limits.scriptPauseSteps,
+    callSteps: limits.scriptCallStepsMax,
   });
   seedRandomNumbers(machine, seed);
   return machine.run(proto, []);

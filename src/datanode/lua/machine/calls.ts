@@ -199,7 +199,9 @@ function callNative(
   if (count >= VALUES_PER_STEP) machine.steps(Math.floor(count / VALUES_PER_STEP));
   const args = t.stack.slice(callee + 1, callee + 1 + count);
   machine.runningNative = f;
+  machine.beginCall();
   const outcome = f.run(args, machine);
+  machine.endCall();
   machine.runningNative = undefined;
   if (isRun(outcome)) pushNative(t, outcome, callee, wanted, result, target);
   else deliver(t, callee, wanted, result, target, outcome);

@@ -30,6 +30,8 @@ export interface MachineLimits {
   readonly bytes: number;
   /** So many steps, about, until others have their turn. */
   readonly pauseSteps: number;
+  /** What a library charges at once: it does not pause. */
+  readonly callSteps: number;
 }
 
 export type HostRequest =
@@ -47,6 +49,8 @@ export class Machine implements Meter {
   readonly stringMetatable: LuaTable;
   /** The library's function that runs at this moment and has no frame. */
   runningNative: NativeFunction | undefined;
+  /** While a library's function runs. */
+  private callStepsLeft = Number.POSITIVE_INFINITY;
   private current: Thread;
   private readonly pauseSteps: number;
   /** Steps up to where the loop looks up, and those behind. */
@@ -81,6 +85,14 @@ export class Machine implements Meter {
   }
 
   steps(count: number): void {
+    this.callStepsLeft -= count;
+    if (this.callStepsLeft < 0) {
+      this.endCall();
+      const most = this.limits.callSteps;
+      throw new ScriptLimitError(
+        `one call of the script to a library takes more than ${most} steps`,
+      );
+    }
     this.slice -= count;
     if (this.slice >= 0) return;
     this.reserve += this.slice;
@@ -126,6 +138,15 @@ export class Machine implements Meter {
       this.addresses.set(value, count);
     }
     return `0x${count.toString(16).padStart(12, '0')}`;
+  }
+
+  /** A library's function begins, or goes on: it holds up all others until `endCall`. */
+  beginCall(): void {
+    this.callStepsLeft = this.limits.callSteps;
+  }
+
+  endCall(): void {
+    this.callStepsLeft = Number.POSITIVE_INFINITY;
   }
 
   /** The top frame's function goes on with these values. */
@@ -216,7 +237,9 @@ export class Machine implements Meter {
     const values = this.answered ?? NOTHING;
     this.answered = undefined;
     this.steps(1);
+    this.beginCall();
     const step = frame.run!.next(values);
+    this.endCall();
     if (!step.done) return this.serve(t, step.value);
     this.finishNative(t, step.value);
     return undefined;

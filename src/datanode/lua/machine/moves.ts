@@ -6,7 +6,7 @@ import { operand } from './operands.ts';
 import { ensureStack, type Thread } from './thread.ts';
 import { closeUpvalues } from './upvalues.ts';
 
-const TABLE_BYTES = 96;
+const TABLE_BYTES = 128;
 const VALUES_PER_STEP = 16;
 
 export function opMove(t: Thread, i: number): void {

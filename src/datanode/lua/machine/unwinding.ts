@@ -22,6 +22,7 @@ export function unwind(from: Thread, failure: unknown): HostRequest | undefined 
   let error = located(t, failure);
   for (;;) {
     t.machine.runningNative = undefined;
+    t.machine.endCall();
     if (t.depth === 0) {
       t.status = 'dead';
       if (t.resumer === undefined) throw error;

@@ -3,8 +3,8 @@ import { aOf, bxOf } from '../syntax/opcodes.ts';
 import { LuaClosure, Upvalue } from './closure.ts';
 import type { Thread } from './thread.ts';
 
-const CLOSURE_BYTES = 64;
-const UPVALUE_BYTES = 32;
+const CLOSURE_BYTES = 128;
+const UPVALUE_BYTES = 64;
 
 /** All that are in registers from `from` on are on their own now. */
 export function closeUpvalues(t: Thread, from: number): void {

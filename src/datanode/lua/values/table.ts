@@ -10,7 +10,7 @@ import type { LuaValue } from './value.ts';
 
 /** What items and pairs are taken to need, when a script is told how much it has made. */
 const ITEM_BYTES = 16;
-const PAIR_BYTES = 64;
+const PAIR_BYTES = 112;
 
 export class LuaTable {
   metatable: LuaTable | undefined;

@@ -198,6 +198,33 @@ describe('limits', () => {
     expect(runScript(source, { steps: steps - 1 }).failure).toBeInstanceOf(ScriptLimitError);
   });
 
+  test('one call to a library ends within a bound of its own, however many there are', () => {
+    const limits = { callSteps: 1_000 };
+    const failureOf = (source: string) => runScript(source, limits).failure;
+    for (const source of [
+      'pcall(test.work, 1001)',
+      'test.each(function() test.work(1001) end)',
+      'coroutine.wrap(function() test.work(1001) end)()',
+    ]) {
+      expect(failureOf(source)).toBeInstanceOf(ScriptLimitError);
+      expect(String(failureOf(source))).toContain('one call of the script to a library takes more');
+    }
+    // nothing of the bound is left behind what was caught, or behind what is over
+    for (const source of [
+      'for i = 1, 20 do pcall(select, 0) end for i = 1, 10000 do end',
+      'for i = 1, 20 do test.work(999) end for i = 1, 10000 do end',
+      'test.each(function() for i = 1, 10000 do end test.work(999) end)',
+    ]) {
+      expect(failureOf(source)).toBe(undefined);
+    }
+  });
+
+  test('a power is charged as the work that it is', () => {
+    const of = (operator: string) =>
+      runScript(`local x = 2 for i = 1, 1000 do local y = x ${operator} 3 end`).steps;
+    expect(of('^') - of('*')).toBe(16_000);
+  });
+
   test('others have their turn in the midst of every kind of work', () => {
     const work = [
       'for i = 1, 100000 do end return 1',

@@ -9,7 +9,7 @@ import { native } from '../../../../src/datanode/lua/values/function.ts';
 import { LuaTable } from '../../../../src/datanode/lua/values/table.ts';
 import type { LuaValue } from '../../../../src/datanode/lua/values/value.ts';
 
-/** `ask(…)` is handed to the host; `each(f)` calls f with 1, 2, 3. */
+/** `ask(…)` is handed to the host; `each(f)` calls f with 1, 2, 3; `work(n)` takes n steps. */
 export const shared = shareGlobals({
   string: {
     upper: native('upper', (args) => [String(args[0]).toUpperCase()]),
@@ -22,6 +22,10 @@ export const shared = shareGlobals({
       for (let n = 1; n <= 3; n++) yield { kind: 'call', callee: args[0], args: [n] };
       return ['done'];
     }),
+    work: native('work', (args, meter) => {
+      meter.steps(Number(args[0]));
+      return [];
+    }),
   },
 });
 
@@ -29,6 +33,7 @@ export interface Options {
   readonly steps?: number;
   readonly bytes?: number;
   readonly pauseSteps?: number;
+  readonly callSteps?: number;
   readonly args?: readonly LuaValue[];
   readonly host?: (request: unknown) => readonly LuaValue[];
 }
@@ -47,6 +52,7 @@ export function runScript(source: string, options: Options = {}): Outcome {
     steps: options.steps ?? 10_000_000,
     bytes: options.bytes ?? 100_000_000,
     pauseSteps: options.pauseSteps ?? 1_000,
+    callSteps: options.callSteps ?? 10_000_000,
   });
   let pauses = 0;
   let values: readonly LuaValue[] = [];
