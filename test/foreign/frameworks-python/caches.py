@@ -41,7 +41,6 @@ def cache_cases():
         case(f"django {name} keeps many", lambda one=caches[f"{name}-one"]: django_many(one))
         case(f"django {name} deadlines", lambda cache=cache: django_deadlines(cache))
         case(f"django {name} adds once", lambda cache=cache: django_adds_once(cache))
-    # django-redis' `incr` is a script.
     case("django default counts", lambda: django_counts(caches["default"]))
     case("django-redis finds keys", lambda: django_finds(caches["django-redis-one"]))
     case("django sessions", django_sessions)

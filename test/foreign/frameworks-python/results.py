@@ -1,4 +1,4 @@
-"""Celery's and Dramatiq's results, and Dramatiq's rate limiters. Their brokers are elsewhere: in files, or in memory."""
+"""Celery's and Dramatiq's results, and Dramatiq's rate limiters. Their brokers are elsewhere here: in files, or in memory."""
 
 from concurrent.futures import ThreadPoolExecutor
 

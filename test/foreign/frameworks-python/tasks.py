@@ -26,3 +26,9 @@ def huey_note(name):
 @huey.lock_task("one")
 def huey_locked():
     return huey.is_locked("one")
+
+
+@huey.task(retries=1, retry_delay=1)
+def huey_second(key):
+    if client().incr(key) < 2:
+        raise ValueError("again")

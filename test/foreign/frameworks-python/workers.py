@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 
 import tasks
@@ -15,6 +16,8 @@ def huey_cases():
         case("huey tries again", tries_again)
         case("huey runs a pipeline", pipeline)
         case("huey runs many", many)
+        case("huey runs a task at its time", later)
+        case("huey tries again later", tries_later)
         case("huey goes on while a datanode is killed", killed)
     case("huey locks", lambda: expect(tasks.huey_locked(), True))
     case("huey revokes", revokes)
@@ -39,6 +42,18 @@ def pipeline():
 def many():
     results = [tasks.huey_add(i, 0) for i in range(50)]
     expect(sum(answer(result) for result in results), 1225)
+
+
+def later():
+    began = time.monotonic()
+    result = tasks.huey_add.schedule((1, 2), delay=2)
+    expect(answer(result), 3)
+    expect(time.monotonic() - began >= 1.5, True)
+
+
+def tries_later():
+    tasks.huey_second("later-tries")
+    eventually(lambda: client().get("later-tries") == b"2")
 
 
 def killed():

@@ -6,7 +6,11 @@ PLACE = ENV.fetch('KVORUM_GATEWAYS').split(',').first
 URL = "redis://#{PLACE}/1".freeze
 
 Sidekiq.configure_client { |config| config.redis = { url: URL } }
-Sidekiq.configure_server { |config| config.redis = { url: URL } }
+Sidekiq.configure_server do |config|
+  config.redis = { url: URL }
+  # How often it looks for what is to run: five seconds by itself.
+  config.average_scheduled_poll_interval = 1
+end
 Redis.sadd_returns_boolean = false
 
 class Add
@@ -23,6 +27,16 @@ class Fail
 
   def perform
     raise 'as it should'
+  end
+end
+
+# Fails once, and is tried again within moments.
+class Twice
+  include Sidekiq::Worker
+  sidekiq_retry_in { 1 }
+
+  def perform
+    raise 'as it should' if Sidekiq.redis { |redis| redis.incr('tries') } < 2
   end
 end
 

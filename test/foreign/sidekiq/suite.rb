@@ -1,7 +1,6 @@
 # Sidekiq: jobs, what failed, its statistics, and a worker that goes on while a datanode is killed.
-#
-# Not tried, since Sidekiq takes jobs from its sets of scheduled jobs and of retries with a script: that
-# those run when their time has come. Versions are Debian's (ruby-sidekiq 6.4.1, ruby-redis 4.8.0).
+# What is scheduled, and what is tried again, is taken from its set by a script.
+# Versions are Debian's (ruby-sidekiq 6.4.1, ruby-redis 4.8.0).
 require 'json'
 require 'net/http'
 require_relative 'jobs'
@@ -74,6 +73,23 @@ def try_jobs
     Add.perform_in(3600, 1)
     raise 'it is not there' unless Sidekiq::ScheduledSet.new.map(&:klass) == ['Add']
   end
+  attempt('sidekiq runs what is scheduled, each once') { try_scheduled }
+  attempt('sidekiq tries again what failed') do
+    Twice.perform_async
+    eventually('it ran twice') { number('tries') == 2 && Sidekiq::RetrySet.new.size.zero? }
+  end
+end
+
+def try_scheduled
+  before = number('sum')
+  began = Time.now
+  20.times { Add.perform_in(2, 1) }
+  eventually('all ran') { number('sum') >= before + 20 }
+  raise 'too soon' if Time.now - began < 1.5
+
+  sleep 1
+  raise "the sum is #{number('sum') - before}" unless number('sum') == before + 20
+  raise 'what is for later is gone' unless Sidekiq::ScheduledSet.new.size == 1
 end
 
 def try_worker
