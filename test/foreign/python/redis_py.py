@@ -36,7 +36,8 @@ async def checks():
             await check(f"redis-py {where}: transactions", lambda: transactions(client))
             await check(f"redis-py {where}: scans", lambda: scans(client))
             await check(f"redis-py {where}: channels", lambda: channels(client))
-            await check(f"redis-py {where}: not offered", lambda: not_offered(client))
+            await check(f"redis-py {where}: scripts", lambda: scripts(client))
+            await check(f"redis-py {where}: locks", lambda: locks(client))
             client.close()
     await check("redis-py cluster: shard channels", shard_channels)
     await check("redis-py cluster: replicas", replicas)
@@ -117,14 +118,34 @@ def read(get_message):
     raise AssertionError("no message came")
 
 
-def not_offered(c):
-    """A lock is left by a script; streams are what there is none of."""
-    same(c.eval("return 1", 1, "{py}x"), 1)
-    lock = c.lock("{py}lock", timeout=1)
-    same(lock.acquire(blocking_timeout=3), True)
+def scripts(c):
+    """A script that a partition does not know is sent by its body, by the client itself."""
+    add = c.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1]) --" + str(time.time_ns()))
+    for i in range(20):
+        c.delete(f"py-script:{i}")
+        same((add([f"py-script:{i}"], [2]), add([f"py-script:{i}"], [3])), (2, 5))
+    refused(redis.ResponseError, "my own", lambda: c.eval("return {err='ERR my own'}", 1, "{py}x"))
+    across = (redis.ResponseError, redis.exceptions.RedisClusterException)
+    refused(across, "slot", lambda: c.eval("return 1", 2, "py:1", "py:2"))
+    same(c.eval_ro("return {1, ARGV[1], {2.9}}", 1, "{py}x", "a"), [1, "a", [2]])
+
+
+def locks(c):
+    """Taken by SET, and extended and given back by scripts."""
+    c.delete("{py}lock")
+    lock = c.lock("{py}lock", timeout=20)
+    same(lock.acquire(blocking=False), True)
+    same(c.lock("{py}lock", timeout=20).acquire(blocking=False), False)
+    lock.extend(100)
+    same(c.pttl("{py}lock") > 100_000, True)
+    lock.reacquire()
+    same(c.pttl("{py}lock") <= 20_000, True)
     lock.release()
-    refused(LockError, "unlocked lock", lock.release)
-    refused(redis.ResponseError, "unknown command", lambda: c.xadd("{py}x", {"a": "b"}))
+    same(c.exists("{py}lock"), 0)
+    lock = c.lock("{py}lock", timeout=20)
+    lock.acquire()
+    c.set("{py}lock", "theirs")
+    refused(LockError, "", lock.release)
 
 
 def shard_channels():

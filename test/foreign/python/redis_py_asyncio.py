@@ -34,7 +34,7 @@ async def checks():
             await check(f"{where}: many at once", bound(many, client))
             await check(f"{where}: pipelines", bound(pipelines, client))
             await check(f"{where}: transactions", bound(transactions, client))
-            await check(f"{where}: not offered", bound(not_offered, client))
+            await check(f"{where}: scripts and locks", bound(locks, client))
             await client.aclose()
     await check("redis-py asyncio gateway: channels", channels)
     await check("redis-py asyncio gateway: cancelled waits", cancelled)
@@ -78,9 +78,19 @@ async def transactions(c):
     await refused_later(redis.WatchError, "", line.execute())
 
 
-async def not_offered(c):
-    same(await c.eval("return 1", 1, "{pya}x"), 1)
-    await refused_later(redis.ResponseError, "unknown command", c.xadd("{pya}x", {"a": "b"}))
+async def locks(c):
+    """Each adds to what it read: what it does without the lock's help is lost."""
+    await c.set("{pya}sum", 0)
+
+    async def add():
+        async with c.lock("{pya}lock", timeout=60):
+            value = int(await c.get("{pya}sum"))
+            await c.set("{pya}sum", value + 1)
+
+    await asyncio.gather(*(add() for _ in range(20)))
+    same(await c.get("{pya}sum"), "20")
+    script = c.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    same(await script(["{pya}sum"], [2]), 22)
 
 
 async def channels():

@@ -1,8 +1,8 @@
 """redis-py, coredis and Valkey GLIDE against a cluster: what users do with them, then counters while
 leaders move and nodes die.
 
-Not tried, because kvorum has none of it: scripts (and so redis-py's Lock, which can't be released),
-functions, streams, client tracking and caches, SELECT of a database that nobody has made.
+Not tried, because kvorum has none of it: functions, streams, client tracking and caches,
+SELECT of a database that nobody has made.
 """
 
 import asyncio

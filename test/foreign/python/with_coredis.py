@@ -4,9 +4,8 @@ import asyncio
 
 import coredis
 from coredis.connection import TCPLocation
-from coredis.exceptions import UnknownCommandError
 
-from checks import check, refused_later, same
+from checks import check, same
 from load import Load
 from places import CLUSTER, GATEWAYS
 
@@ -24,7 +23,7 @@ def clients():
 async def checks():
     for name, client in clients().items():
         async with client:
-            for what in (commands, pipelines, channels, not_offered):
+            for what in (commands, pipelines, channels, scripts):
                 title = f"coredis {name}: {what.__name__.replace('_', ' ')}"
                 await check(title, _bound(what, client))
 
@@ -69,9 +68,11 @@ async def channels(c):
         same(message["data"], "1")
 
 
-async def not_offered(c):
-    same(await c.eval("return 1", ["{co}x"]), 1)
-    await refused_later(UnknownCommandError, "unknown command", c.xadd("{co}x", {"a": "b"}))
+async def scripts(c):
+    await c.delete(["{co}x"])
+    add = c.register_script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    same([await add(["{co}x"], [2]), await add(["{co}x"], [3])], [2, 5])
+    same(await c.eval("return KEYS[1]", ["{co}x"]), "{co}x")
 
 
 def loads(entered):

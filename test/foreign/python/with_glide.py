@@ -6,7 +6,7 @@ import time
 import glide
 from glide import ProtocolVersion, ReadFrom
 
-from checks import check, refused_later, same
+from checks import check, same
 from load import Load
 from places import CLUSTER, GATEWAYS
 
@@ -31,7 +31,7 @@ async def checks():
     for protocol, version in PROTOCOLS.items():
         for name, opened in (("cluster", cluster), ("gateway", gateway)):
             client = await opened(protocol=version)
-            for what in (commands, batches, watches, not_offered):
+            for what in (commands, batches, watches, scripts):
                 title = f"GLIDE {name}, {protocol}: {what.__name__.replace('_', ' ')}"
                 await check(title, _bound(what, client))
             await client.close()
@@ -89,9 +89,11 @@ async def watches(c):
     await other.close()
 
 
-async def not_offered(c):
-    script = glide.Script("return 1")
-    await refused_later(glide.RequestError, "unknown command", c.invoke_script(script))
+async def scripts(c):
+    await c.delete(["{gl}x"])
+    script = glide.Script("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+    for sum in (2, 4):
+        same(await c.invoke_script(script, keys=["{gl}x"], args=["2"]), sum)
 
 
 async def scan():
