@@ -1,4 +1,4 @@
-// go-redis v9. Not tried, since kvorum has none of it: scripts and functions, streams, client-side
+// go-redis v9. Not tried, since kvorum has none of it: functions, streams, client-side
 // caching (CLIENT TRACKING), modules, and Sentinel; that these are refused clearly is tried.
 package main
 
@@ -38,6 +38,8 @@ var goRedisCases = []testCase{
 	{"go-redis: large values", goRedisLarge},
 	{"go-redis: users", goRedisUsers},
 	{"go-redis: many callers, few connections", goRedisMany},
+	{"go-redis: scripts, one gateway", func(t *T) { goRedisScripts(t, goRedisGateway(t, 3)) }},
+	{"go-redis: scripts, cluster", func(t *T) { goRedisScripts(t, goRedisCluster(t, nil)) }},
 	{"go-redis: what is refused", goRedisRefusals},
 	{"go-redis: gateways as a ring, and a universal client", goRedisOtherClients},
 	{"go-redis: leaders move and nodes die, cluster", func(t *T) {
@@ -419,10 +421,34 @@ func goRedisMany(t *T) {
 	}
 }
 
+// By digest, and by the body where the partition does not know it.
+func goRedisScripts(t *T, client redis.UniversalClient) {
+	script := redis.NewScript("return {redis.call('INCRBY', KEYS[1], ARGV[1]), KEYS[2]} --" + fresh("script"))
+	for i := range 20 {
+		keys := []string{fmt.Sprintf("{%s%d}a", run, i), fmt.Sprintf("{%s%d}b", run, i)}
+		for range 2 {
+			t.must(client.Del(ctx, keys...).Err())
+			got, err := script.Run(ctx, client, keys, 2).Slice()
+			t.must(err)
+			t.same("a script", got, []any{int64(2), keys[1]})
+		}
+	}
+	if _, isCluster := client.(*redis.ClusterClient); isCluster {
+		// It loads at what it takes for replicas as well.
+		t.says("SCRIPT LOAD", script.Load(ctx, client).Err(), "READONLY")
+	} else {
+		t.must(script.Load(ctx, client).Err())
+		known, err := script.Exists(ctx, client).Result()
+		t.must(err)
+		t.same("it is known", known, []bool{true})
+	}
+	across := client.Eval(ctx, "return 1", []string{"a", "b"}).Err()
+	t.says("keys of two slots", across, "CROSSSLOT")
+	t.says("its own error", client.Eval(ctx, "return {err='ERR my own'}", []string{"a"}).Err(), "my own")
+}
+
 func goRedisRefusals(t *T) {
 	client := goRedisGateway(t, 3)
-	t.must(client.Eval(ctx, "return 1", []string{"e"}).Err())
-	t.must(redis.NewScript("return 2").Run(ctx, client, []string{"e"}).Err())
 	t.says("XADD", client.XAdd(ctx, &redis.XAddArgs{Stream: "x", Values: []string{"a", "b"}}).Err(), "unknown command")
 	t.says("CLIENT TRACKING", client.Do(ctx, "CLIENT", "TRACKING", "ON").Err(), "ERR")
 	other := redis.NewClient(&redis.Options{Addr: gateways[0], DB: 9})

@@ -13,6 +13,7 @@ import (
 
 var redigoCases = []testCase{
 	{"redigo: commands, pipelines, transactions", redigoCommands},
+	{"redigo: scripts", redigoScripts},
 	{"redigo: publish and subscribe", redigoPubSub},
 	{"redigo: leaders move and nodes die", redigoTrouble},
 }
@@ -65,6 +66,24 @@ func redigoCommands(t *T) {
 	t.same("4 MiB", bytes.Equal(large, value), true)
 	_, err = redis.DoWithTimeout(conn, time.Second/2, "BLPOP", key+"queue", 0)
 	t.says("its own time is up", err, "timeout")
+}
+
+func redigoScripts(t *T) {
+	conn := redigoPool(t, gateways[0]).Get()
+	defer conn.Close()
+	script := redis.NewScript(1, "return redis.call('INCRBY', KEYS[1], ARGV[1]) --"+fresh("script"))
+	key := fresh("scripted")
+	for sum := 2; sum <= 6; sum += 2 {
+		got, err := redis.Int(script.Do(conn, key, 2))
+		t.must(err)
+		t.same("a script", got, sum)
+	}
+	t.must(script.Load(conn))
+	t.must(script.SendHash(conn, key, 1))
+	t.must(conn.Flush())
+	got, err := redis.Int(conn.Receive())
+	t.must(err)
+	t.same("by its digest", got, 7)
 }
 
 func redigoPubSub(t *T) {

@@ -26,6 +26,7 @@ var rueidisCases = []testCase{
 	{"rueidis: transactions on dedicated connections", rueidisWatch},
 	{"rueidis: commands that block", rueidisBlocking},
 	{"rueidis: publish and subscribe", rueidisPubSub},
+	{"rueidis: scripts", rueidisScripts},
 	{"rueidis: what is refused", rueidisRefusals},
 	{"rueidis: leaders move and nodes die, cluster", func(t *T) { rueidisTrouble(t, clusterPorts) }},
 	{"rueidis: leaders move and nodes die, gateways", func(t *T) { rueidisTrouble(t, gateways) }},
@@ -224,6 +225,30 @@ func rueidisPubSub(t *T) {
 	}
 }
 
+func rueidisScripts(t *T) {
+	for _, addresses := range [][]string{gateways[:1], clusterPorts} {
+		client := rueidisClient(t, addresses, nil)
+		script := rueidis.NewLuaScript("return redis.call('INCRBY', KEYS[1], ARGV[1]) --" + fresh("script"))
+		key := fresh("scripted")
+		for sum := int64(2); sum <= 6; sum += 2 {
+			got, err := script.Exec(ctx, client, []string{key}, []string{"2"}).AsInt64()
+			t.must(err)
+			t.same("a script", got, sum)
+		}
+		results := script.ExecMulti(ctx, client,
+			rueidis.LuaExec{Keys: []string{key}, Args: []string{"1"}},
+			rueidis.LuaExec{Keys: []string{fresh("other")}, Args: []string{"1"}})
+		for _, result := range results {
+			if len(addresses) > 1 {
+				// It loads at what it takes for replicas as well.
+				t.says("many", result.Error(), "READONLY")
+			} else {
+				t.must(result.Error())
+			}
+		}
+	}
+}
+
 func rueidisRefusals(t *T) {
 	for _, addresses := range [][]string{gateways[:1], clusterPorts} {
 		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addresses})
@@ -233,8 +258,8 @@ func rueidisRefusals(t *T) {
 		t.says("a client that caches", err, "client side caching")
 	}
 	client := rueidisClient(t, clusterPorts, nil)
-	script := rueidis.NewLuaScript("return 1").Exec(ctx, client, []string{"k"}, nil).Error()
-	t.says("a script", script, "unknown command")
+	streams := client.Do(ctx, client.B().Arbitrary("XADD").Keys("k").Args("*", "a", "b").Build()).Error()
+	t.says("XADD", streams, "unknown command")
 }
 
 func rueidisTrouble(t *T, addresses []string) {

@@ -37,6 +37,7 @@ final class JedisCommands {
     Report.tries("geo", this::geo);
     Report.tries("keys", this::keys);
     Report.tries("large values", this::largeValues);
+    Report.tries("scripts", this::scripts);
     Report.tries("errors", this::errors);
   }
 
@@ -186,7 +187,22 @@ final class JedisCommands {
     jedis.set("e", "text");
     Report.refuses("WRONGTYPE", () -> jedis.lpush("e", "x"));
     Report.refuses("ERR value is not an integer", () -> jedis.incr("e"));
-    Report.same(1L, jedis.eval("return 1", 1, "e"));
     Report.refuses("ERR unknown command", () -> jedis.jsonGet("e"));
+  }
+
+  /** A lock that is given back by who holds it alone, by digest and by body as frameworks do it. */
+  private void scripts() {
+    String body =
+        "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+            + " --" + System.nanoTime();
+    String digest = Report.sha1(body);
+    jedis.set("lock", "mine");
+    Report.refuses("NOSCRIPT", () -> jedis.evalsha(digest, List.of("lock"), List.of("mine")));
+    Report.same(0L, jedis.eval(body, List.of("lock"), List.of("theirs")));
+    Report.same(1L, jedis.evalsha(digest, List.of("lock"), List.of("mine")));
+    Report.same(0L, jedis.evalsha(digest, 1, "lock", "mine"));
+    Report.same(List.of(1L, "a", List.of(2L)), jedis.eval("return {1, 'a', {2}, nil, 3}"));
+    Report.refuses("my own", () -> jedis.eval("return redis.error_reply('my own')", 1, "lock"));
+    Report.same("1", jedis.evalReadonly("return ARGV[1]", List.of("lock"), List.of("1")));
   }
 }

@@ -1,3 +1,4 @@
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.BitFieldArgs;
 import io.lettuce.core.CopyArgs;
 import io.lettuce.core.GeoArgs;
@@ -38,6 +39,7 @@ final class LettuceCommands {
     Report.tries("keys of many slots", this::manySlots);
     Report.tries("scans", this::scans);
     Report.tries("large values", this::largeValues);
+    Report.tries("scripts", this::scripts);
     Report.tries("errors", this::errors);
     Report.tries("what is about the server", this::server);
   }
@@ -181,6 +183,26 @@ final class LettuceCommands {
     redis.set("large", value);
     Report.holds("8 MiB come back", value.equals(redis.get("large")));
     redis.del("large");
+  }
+
+  /** As Spring's RedisScript does it: by digest, and by body where that is not known. */
+  private void scripts() {
+    String body = "return redis.call('incrby', KEYS[1], ARGV[1]) --" + System.nanoTime();
+    String digest = redis.digest(body);
+    String[] key = {"script"};
+    redis.del(key);
+    Report.refuses(
+        "NOSCRIPT", () -> redis.evalsha(digest, ScriptOutputType.INTEGER, key, "2"));
+    Report.same(2L, redis.<Long>eval(body, ScriptOutputType.INTEGER, key, "2"));
+    Report.same(4L, redis.<Long>evalsha(digest, ScriptOutputType.INTEGER, key, "2"));
+    Report.same(digest, redis.scriptLoad(body));
+    Report.same(List.of(true, false), redis.scriptExists(digest, "0".repeat(40)));
+    Report.same(
+        List.of(1L, "a", List.of(2L)),
+        redis.<List<Object>>eval("return {1, 'a', {2}}", ScriptOutputType.MULTI, key));
+    Report.refuses(
+        "WRONGTYPE",
+        () -> redis.eval("return redis.call('lpush', KEYS[1], 1)", ScriptOutputType.INTEGER, key));
   }
 
   private void errors() {

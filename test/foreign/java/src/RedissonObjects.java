@@ -21,7 +21,7 @@ import org.redisson.client.codec.LongCodec;
 import org.redisson.client.codec.StringCodec;
 
 /**
- * What of Redisson's objects is made of commands alone, and what it says of those that are scripts.
+ * What of Redisson's objects is made of commands alone; {@link RedissonScripts} has the others.
  */
 final class RedissonObjects {
   private final RedissonClient redisson;
@@ -46,7 +46,6 @@ final class RedissonObjects {
     Report.tries("RTopic, RPatternTopic", this::topics);
     Report.tries("RShardedTopic", this::shardedTopic);
     Report.tries("Java's objects as values", this::codecs);
-    Report.tries("what is a script is refused", this::scripts);
   }
 
   private void bucket() {
@@ -250,24 +249,5 @@ final class RedissonObjects {
     map.fastPut("a", List.of(1L, 2L));
     Report.same(List.of(1L, 2L), map.get("a"));
     Report.same(null, redisson.<Long>getBucket("nothing", LongCodec.INSTANCE).get());
-  }
-
-  /** Locks and all that is built with them, and what compares before it writes. */
-  private void scripts() {
-    refused(() -> redisson.getBucket("sb").getAndDelete());
-    refused(() -> redisson.getLock("lock").lock());
-    refused(() -> redisson.getFairLock("fair").tryLock());
-    refused(() -> redisson.getReadWriteLock("rw").readLock().tryLock());
-    refused(() -> redisson.getSemaphore("sem").trySetPermits(1));
-    refused(() -> redisson.getCountDownLatch("latch").trySetCount(1));
-    refused(() -> redisson.getRateLimiter("rate").tryAcquire());
-    refused(() -> redisson.getMapCache("cache").put("a", "b", 1, TimeUnit.MINUTES));
-    refused(() -> redisson.getMap("sm").put("a", "b"));
-    refused(() -> redisson.getAtomicLong("sn").compareAndSet(0, 1));
-    refused(() -> redisson.getScoredSortedSet("sz").pollFirst());
-  }
-
-  private static void refused(Report.Body body) {
-    Report.refuses("ERR scripts are not offered", body);
   }
 }

@@ -29,6 +29,7 @@ final class RedissonServers {
     Report.of(name);
     RedissonClient redisson = Redisson.create(config);
     new RedissonObjects(redisson).all();
+    new RedissonScripts(redisson).all();
     redisson.shutdown();
   }
 

@@ -99,6 +99,16 @@ final class Report {
     }
   }
 
+  /** The digest that servers know a script by. */
+  static String sha1(String text) {
+    try {
+      byte[] digest = java.security.MessageDigest.getInstance("SHA-1").digest(text.getBytes());
+      return java.util.HexFormat.of().formatHex(digest);
+    } catch (java.security.NoSuchAlgorithmException error) {
+      throw new IllegalStateException(error);
+    }
+  }
+
   private static String cut(Object value) {
     String text = String.valueOf(value);
     return text.length() > 300 ? text.substring(0, 300) + "…" : text;

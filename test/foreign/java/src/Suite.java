@@ -4,8 +4,7 @@ import java.util.stream.Stream;
 /**
  * Clients of Java against a cluster: `java ... Suite [WORDS]`, words of the names of what to try.
  *
- * <p>Not tried, since kvorum has them not: scripts and functions (but that they are refused), and
- * what Redisson makes of them (locks, semaphores, caches); streams; client-side caching; modules.
+ * <p>Not tried, since kvorum has them not: functions; streams; client-side caching; modules.
  */
 public final class Suite {
   private Suite() {}
