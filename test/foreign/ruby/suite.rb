@@ -1,10 +1,11 @@
 # redis-rb of the system's Ruby (tried: 4.8.0): at a gateway, and as a client of Redis Cluster; then
-# counters while leaders move and nodes die. Not tried, because kvorum has none of it: scripts, streams,
+# counters while leaders move and nodes die. Not tried, because kvorum has none of it: streams,
 # SELECT of a database that nobody has made. Nor pipelines of the cluster client: it takes replicas for
 # those of all that one master has, and does not follow MOVED in a pipeline.
 
 begin
-  require 'redis'
+  require 'digest'
+require 'redis'
 rescue LoadError
   puts 'ok nothing was tried: this Ruby has no gem redis'
   exit
@@ -141,9 +142,19 @@ def counters(counters, trouble, may_repeat)
   counters.each { |counter| check("#{counter.name}: counters while #{trouble}") { counter.judge(may_repeat) } }
 end
 
+def scripts(client)
+  body = "return redis.call('INCRBY', KEYS[1], ARGV[1]) --#{Time.now.to_f}"
+  digest = Digest::SHA1.hexdigest(body)
+  client.del('{rb}x')
+  refused('NOSCRIPT') { client.evalsha(digest, ['{rb}x'], [2]) }
+  same client.eval(body, ['{rb}x'], [2]), 2
+  same client.evalsha(digest, ['{rb}x'], [3]), 5
+  refused('my own') { client.eval("return {err='ERR my own'}", ['{rb}x']) }
+end
+
 { 'gateway' => gateway, 'cluster' => cluster }.each do |name, client|
   check("#{name}: commands") { commands(client) }
-  check("#{name}: not offered") { refused('unknown command') { client.call('FCALL', 'f', 1, '{rb}x') } }
+  check("#{name}: scripts") { scripts(client) }
   check("#{name}: channels") { channels(client, "rb:#{name}") }
 end
 check('gateway: keys') { keys_of(gateway) }
