@@ -23,8 +23,9 @@ export function unusualText(n: number): string {
   return n < 0 ? '-inf' : 'inf';
 }
 
-const DECIMAL = /^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-const HEXADECIMAL = /^0x(?=\.?[0-9a-f])([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?\d+))?$/i;
+// A point has to be there between two runs of digits: else what is no number takes time of its length squared.
+const DECIMAL = /^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+const HEXADECIMAL = /^0x(?=\.?[0-9a-f])([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?\d+))?$/i;
 const INFINITE = /^inf(?:inity)?$/i;
 const NOT_A_NUMBER = /^nan(?:\(\w*\))?$/i;
 /** C's isspace. */
@@ -43,7 +44,10 @@ export function parseNumber(text: string): number | undefined {
 function parseUnsigned(digits: string): number | undefined {
   if (DECIMAL.test(digits)) return Number(digits);
   const hexadecimal = HEXADECIMAL.exec(digits);
-  if (hexadecimal) return ofHexadecimal(hexadecimal[1]!, hexadecimal[2]!, hexadecimal[3] ?? '0');
+  if (hexadecimal) {
+    const [, whole, fraction, exponent] = hexadecimal;
+    return ofHexadecimal(whole!, fraction ?? '', exponent ?? '0');
+  }
   if (INFINITE.test(digits)) return Infinity;
   return NOT_A_NUMBER.test(digits) ? Number.NaN : undefined;
 }
