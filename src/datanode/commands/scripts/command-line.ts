@@ -12,17 +12,17 @@ const DIGITS = 17;
 const WHOLE_MAX = 1e15;
 
 /** Throws LuaError. */
-export function commandLine(values: readonly LuaValue[], meter?: Meter): readonly Buffer[] {
+export function commandLine(values: readonly LuaValue[], meter: Meter): readonly Buffer[] {
   if (values.length === 0) {
     throw raised('Please specify at least one argument for this redis lib call');
   }
   if (values.length > limits.requestArgumentsMax) {
     throw raised(`a command has ${limits.requestArgumentsMax} arguments at most`);
   }
-  meter?.steps(values.length);
+  meter.steps(values.length);
   return values.map((value) => {
     const bytes = argumentOf(value);
-    meter?.bytes(bytes.length);
+    meter.bytes(bytes.length);
     return bytes;
   });
 }

@@ -3,6 +3,7 @@
  * asked of a run goes to whoever drives the machine (`run-script.ts`).
  */
 import { createHash } from 'node:crypto';
+import { numberOf } from '../../lua/library/arguments.ts';
 import {
   type Library,
   type LuaRun,
@@ -10,7 +11,7 @@ import {
   type NativeFunction,
   native,
 } from '../../lua/values/function.ts';
-import { formatNumber, parseNumber } from '../../lua/values/numbers.ts';
+import { formatNumber } from '../../lua/values/numbers.ts';
 import { LuaTable } from '../../lua/values/table.ts';
 import type { LuaValue } from '../../lua/values/value.ts';
 import type { Protocol } from '../../resp/reply.ts';
@@ -27,7 +28,7 @@ export type HostRequest =
       readonly isProtected: boolean;
       readonly meter: Meter;
     }
-  | { readonly kind: 'check'; readonly args: Values }
+  | { readonly kind: 'check'; readonly args: Values; readonly meter: Meter }
   | { readonly kind: 'setresp'; readonly protocol: Protocol };
 
 /** The version of Redis that scripts are told, as INFO has it: part of what they come to. */
@@ -35,6 +36,8 @@ const VERSION = [7, 2, 4] as const;
 const WRONG_ARGUMENT = 'ERR wrong number or type of arguments';
 const REPLICATION_MAX = 3;
 const LOG_LEVEL_MAX = 3;
+/** Characters that are looked through by one step. */
+const LOOKED_PER_STEP = 16;
 
 function* ask(request: HostRequest): LuaRun {
   return yield { kind: 'host', request };
@@ -44,8 +47,9 @@ function calling(name: string, isProtected: boolean): NativeFunction {
   return native(name, (args, meter) => ask({ kind: 'command', args, isProtected, meter }));
 }
 
-const errorReply = native('error_reply', (args) => {
+const errorReply = native('error_reply', (args, meter) => {
   const message = onlyString(args);
+  if (message !== undefined) meter.steps(Math.floor(message.length / LOOKED_PER_STEP));
   return [errorTable(message === undefined ? WRONG_ARGUMENT : errorText(message))];
 });
 
@@ -64,9 +68,9 @@ const sha1Hex = native('sha1hex', (args, meter) => {
   return [createHash('sha1').update(text, 'latin1').digest('hex')];
 });
 
-const setResp = native('setresp', (args) => {
+const setResp = native('setresp', (args, meter) => {
   if (args.length !== 1) throw raised('redis.setresp() requires one argument.');
-  const protocol = Math.trunc(numberOf(args[0]));
+  const protocol = Math.trunc(numberOf(args[0], meter) ?? 0);
   if (protocol === 2 || protocol === 3) return ask({ kind: 'setresp', protocol });
   throw raised('RESP version must be 2 or 3.');
 });
@@ -81,9 +85,9 @@ const log = native('log', (args) => {
 });
 
 /** What is replicated is the script. */
-const setRepl = native('set_repl', (args) => {
+const setRepl = native('set_repl', (args, meter) => {
   if (args.length !== 1) throw raised('redis.set_repl() requires two arguments.');
-  const flags = Math.trunc(numberOf(args[0]));
+  const flags = Math.trunc(numberOf(args[0], meter) ?? 0);
   if (flags >= 0 && flags <= REPLICATION_MAX) return [];
   throw raised('Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.');
 });
@@ -100,7 +104,7 @@ export const redisLibrary: Library = {
   replicate_commands: native('replicate_commands', () => [true]),
   breakpoint: native('breakpoint', () => [false]),
   debug: native('debug', () => []),
-  acl_check_cmd: native('acl_check_cmd', (args) => ask({ kind: 'check', args })),
+  acl_check_cmd: native('acl_check_cmd', (args, meter) => ask({ kind: 'check', args, meter })),
   LOG_DEBUG: 0,
   LOG_VERBOSE: 1,
   LOG_NOTICE: 2,
@@ -123,10 +127,4 @@ function onlyString(args: Values): string | undefined {
 function stringOf(value: LuaValue): string {
   if (typeof value === 'number') return formatNumber(value);
   return typeof value === 'string' ? value : '';
-}
-
-/** The same of a number: 0. */
-function numberOf(value: LuaValue): number {
-  if (typeof value === 'number') return value;
-  return (typeof value === 'string' ? parseNumber(value) : undefined) ?? 0;
 }

@@ -6,6 +6,7 @@ import { limits } from '../../../common/limits.ts';
 import { GLANCE, NOTHING, type Slices } from '../../encoding/steps/slices.ts';
 import type { ScriptRun as MachineRun } from '../../lua/machine/machine.ts';
 import { LuaError, ScriptLimitError } from '../../lua/values/error.ts';
+import type { Meter } from '../../lua/values/function.ts';
 import type { LuaValue } from '../../lua/values/value.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
 import { ReplyTooLargeError } from '../../resp/reply-pile.ts';
@@ -79,7 +80,7 @@ class ScriptRun {
         this.protocol = request.protocol;
         return [];
       case 'check':
-        return this.#check(request.args);
+        return this.#check(request.args, request.meter);
     }
   }
 
@@ -109,9 +110,9 @@ class ScriptRun {
   }
 
   /** Who may run scripts may run all that they call. */
-  #check(args: Values): Values | LuaError {
+  #check(args: Values, meter: Meter): Values | LuaError {
     try {
-      const line = commandLine(args);
+      const line = commandLine(args, meter);
       if (isKnown(this.#ground, line)) return [true];
       return raised('Invalid command passed to redis.acl_check_cmd()');
     } catch (failure) {

@@ -59,6 +59,15 @@ export function textOf(bytes: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
+/** By hand: an expression that looks for the end of a text looks at each run of line ends again and again. */
 function trimmed(text: string): string {
-  return text.replace(/^[\r\n]+|[\r\n]+$/g, '');
+  let start = 0;
+  let end = text.length;
+  while (start < end && isLineEnd(text.charCodeAt(start))) start++;
+  while (end > start && isLineEnd(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isLineEnd(code: number): boolean {
+  return code === 0x0d || code === 0x0a;
 }

@@ -114,9 +114,10 @@ function character(directive: Directive, code: number): string {
 
 function text({ width, precision, flags }: Directive, whole: string): string {
   if (precision === undefined && whole.length >= UNFORMATTED) return whole;
-  const zero = whole.indexOf('\0');
-  const end = Math.min(zero < 0 ? whole.length : zero, precision ?? Infinity);
-  const cut = whole.slice(0, end);
+  // first what is short, since to look through the whole is not charged
+  const short = whole.slice(0, precision);
+  const zero = short.indexOf('\0');
+  const cut = zero < 0 ? short : short.slice(0, zero);
   return flags.includes('-') ? cut.padEnd(width) : cut.padStart(width);
 }
 

@@ -84,7 +84,7 @@ export class JsonEncoder {
   }
 
   #nextPair(open: Open): void {
-    const pair = open.table.next(open.at);
+    const pair = open.table.next(open.at, this.#meter);
     if (pair === undefined) {
       this.#open.pop();
       return this.#pieces.add('}');
@@ -107,7 +107,11 @@ export class JsonEncoder {
   #listLength(table: LuaTable): number | undefined {
     let most = 0;
     let count = 0;
-    for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
+    for (
+      let pair = table.next(undefined, this.#meter);
+      pair !== undefined;
+      pair = table.next(pair[0], this.#meter)
+    ) {
       this.#meter.steps(1);
       const [key] = pair;
       if (typeof key !== 'number' || key < 1 || !Number.isInteger(key)) return undefined;

@@ -43,7 +43,7 @@ export class Matcher {
     const whole = zero < 0 ? pattern : pattern.slice(0, zero);
     meter.steps(whole.length);
     this.#text = text;
-    this.#items = patternItems(whole);
+    this.#items = patternItems(whole, meter);
     this.#meter = meter;
   }
 

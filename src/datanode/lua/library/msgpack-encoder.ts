@@ -62,7 +62,11 @@ export class MsgpackEncoder {
       return;
     }
     this.#start(0x80, 0xde, count.pairs);
-    for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
+    for (
+      let pair = table.next(undefined, this.#meter);
+      pair !== undefined;
+      pair = table.next(pair[0], this.#meter)
+    ) {
       this.add(pair[0], level + 1);
       this.add(pair[1], level + 1);
     }
@@ -73,7 +77,11 @@ export class MsgpackEncoder {
     let pairs = 0;
     let most = 0;
     let isList = true;
-    for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
+    for (
+      let pair = table.next(undefined, this.#meter);
+      pair !== undefined;
+      pair = table.next(pair[0], this.#meter)
+    ) {
       this.#meter.steps(1);
       const [key] = pair;
       pairs++;

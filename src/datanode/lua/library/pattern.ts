@@ -2,6 +2,7 @@
  * Patterns of Lua 5.1, taken apart once. What is wrong with one is an item as well: Lua says so only when a
  * match comes to it.
  */
+import type { Meter } from '../values/function.ts';
 import { ANY, type ByteSet, classOf, isDigitCode, setOf } from './characters.ts';
 
 export type PatternItem =
@@ -31,8 +32,13 @@ const cache = new Map<string, readonly PatternItem[]>();
 const CACHED_MAX = 256;
 const CACHED_LENGTH_MAX = 256;
 
-/** Whoever asks charges the pattern's length, each time. */
-export function patternItems(pattern: string): readonly PatternItem[] {
+/** What the items of a long pattern take for each of its characters: one in three may begin a set. */
+const CHARACTER_BYTES = 128;
+
+/** Whoever asks charges the pattern's length in steps, each time. */
+export function patternItems(pattern: string, meter: Meter): readonly PatternItem[] {
+  // whether it is remembered or not: so it comes to the same on every replica
+  if (pattern.length > CACHED_LENGTH_MAX) meter.bytes(pattern.length * CHARACTER_BYTES);
   const known = cache.get(pattern);
   if (known !== undefined) return known;
   const items = new PatternReader(pattern).read();
@@ -180,8 +186,13 @@ class PatternReader {
   }
 }
 
-function only(code: number): ByteSet {
+/** Made once: a pattern of many letters would take 300 bytes for each. */
+const singles: readonly ByteSet[] = Array.from({ length: 256 }, (_, code) => {
   const set = new Uint8Array(256);
   set[code] = 1;
   return set;
+});
+
+function only(code: number): ByteSet {
+  return singles[code]!;
 }

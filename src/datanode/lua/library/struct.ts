@@ -146,7 +146,8 @@ function unpackItem(
       return size;
     case 'c':
     case 's': {
-      const text = letter === 's' ? terminated(data, at) : counted(data, at, size, values, meter);
+      const text =
+        letter === 's' ? terminated(data, at, meter) : counted(data, at, size, values, meter);
       meter.bytes(text.length);
       values.push(text);
       return letter === 's' ? text.length + 1 : text.length;
@@ -173,8 +174,9 @@ function integerOf(little: Buffer, isSigned: boolean): number {
   return Number(BigInt.asIntN(width, bits));
 }
 
-function terminated(data: string, at: number): string {
+function terminated(data: string, at: number, meter: Meter): string {
   const end = data.indexOf('\0', at);
+  meter.steps(Math.floor(((end < 0 ? data.length : end) - at) / 16));
   if (end < 0) throw new LuaError('unfinished string in data');
   return data.slice(at, end);
 }

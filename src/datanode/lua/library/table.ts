@@ -66,7 +66,11 @@ function remove(args: Args, meter: Meter): readonly LuaValue[] {
 function maxn(args: Args, meter: Meter): readonly LuaValue[] {
   const table = checkTable(args, 1, 'maxn');
   let most = 0;
-  for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
+  for (
+    let pair = table.next(undefined, meter);
+    pair !== undefined;
+    pair = table.next(pair[0], meter)
+  ) {
     meter.steps(1);
     if (typeof pair[0] === 'number' && pair[0] > most) most = pair[0];
   }
@@ -74,10 +78,14 @@ function maxn(args: Args, meter: Meter): readonly LuaValue[] {
 }
 
 /** Up to the first call that answers something. */
-function* foreach(args: Args): LuaRun {
+function* foreach(args: Args, meter: Meter): LuaRun {
   const table = checkTable(args, 1, 'foreach');
   const callee = checkFunction(args, 2, 'foreach');
-  for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
+  for (
+    let pair = table.next(undefined, meter);
+    pair !== undefined;
+    pair = table.next(pair[0], meter)
+  ) {
     const [answer] = yield { kind: 'call', callee, args: [pair[0], pair[1]] };
     if (answer !== undefined) return [answer];
   }

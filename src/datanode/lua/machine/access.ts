@@ -63,6 +63,7 @@ function read(t: Thread, first: LuaValue, key: LuaValue, target: number, registe
   for (let n = 0; n < CHAIN_MAX; n++) {
     if (n > 0) t.machine.steps(1);
     if (object instanceof LuaTable) {
+      if (typeof key === 'string' && key.length > SHORT_KEY_MAX) chargeKey(t, key);
       const value = object.get(key);
       if (value !== undefined || object.metatable === undefined) {
         t.stack[target] = value;
@@ -92,6 +93,7 @@ function write(t: Thread, first: LuaValue, key: LuaValue, value: LuaValue, regis
     let handler: LuaValue;
     if (object instanceof LuaTable) {
       checkKey(t, object, key);
+      if (typeof key === 'string' && key.length > SHORT_KEY_MAX) chargeKey(t, key);
       if (object.metatable === undefined || object.get(key) !== undefined) {
         return put(t, object, key, value);
       }

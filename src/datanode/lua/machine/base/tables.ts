@@ -9,11 +9,20 @@ import { checkAny } from './arguments.ts';
 
 /** So many results Lua has room for. */
 const RESULTS_MAX = 7_998;
+const CHARACTERS_PER_STEP = 64;
 const NOTHING: Args = [];
 const NIL: Args = [undefined];
 
+/** As a field costs that is read or written by the script itself: long keys are looked through. */
+function chargeKey(key: LuaValue, meter: Meter): void {
+  if (typeof key === 'string' && key.length > CHARACTERS_PER_STEP) {
+    meter.steps(Math.floor(key.length / CHARACTERS_PER_STEP));
+  }
+}
+
 const next = native('next', (args, meter) => {
   const table = checkTable(args, 1, 'next');
+  chargeKey(args[1], meter);
   return table.next(args[1], meter) ?? NIL;
 });
 
@@ -28,9 +37,10 @@ const following = native('ipairs', (args, meter) => {
 
 const ipairs = native('ipairs', (args) => [following, checkTable(args, 1, 'ipairs'), 0]);
 
-const rawget = native('rawget', (args) => {
+const rawget = native('rawget', (args, meter) => {
   const table = checkTable(args, 1, 'rawget');
   checkAny(args, 2, 'rawget');
+  chargeKey(args[1], meter);
   return [table.get(args[1])];
 });
 
@@ -38,6 +48,7 @@ const rawset = native('rawset', (args, meter) => {
   const table = checkTable(args, 1, 'rawset');
   checkAny(args, 2, 'rawset');
   checkAny(args, 3, 'rawset');
+  chargeKey(args[1], meter);
   meter.bytes(table.set(args[1], args[2]));
   return [table];
 });
