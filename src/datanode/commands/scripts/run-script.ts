@@ -15,6 +15,7 @@ import type { Script } from './compiled.ts';
 import { allowed, type Ground, isKnown, runInner } from './inner-command.ts';
 import { luaToReply } from './lua-to-reply.ts';
 import { startScript } from './machine.ts';
+import { guarded, MachineDefect } from './machine-defect.ts';
 import type { HostRequest } from './redis-library.ts';
 import { replyToLua } from './reply-to-lua.ts';
 import type { ScriptCall } from './script-args.ts';
@@ -30,6 +31,9 @@ const COMMAND_STEPS = 500;
 /** Of 32 bits. */
 const SEEDS = 2 ** 32;
 
+const DEFECT =
+  'ERR the script met a defect of kvorum and was ended there, what it had written stays';
+
 /** Where the script may write, `ground` has a store. */
 export function* runScript(ground: Ground, script: Script, call: ScriptCall): Slices<Reply> {
   const { sha } = script;
@@ -42,6 +46,8 @@ export function* runScript(ground: Ground, script: Script, call: ScriptCall): Sl
     if (failure instanceof LuaError) return uncaught(sha, failure);
     if (failure instanceof ScriptLimitError) return ended(sha, `ERR ${failure.message}`);
     if (failure instanceof ReplyTooLargeError) return failure.reply;
+    if (failure instanceof MachineDefect)
+      return ended(sha, `${DEFECT} (${failure.message}): please report the`);
     throw failure;
   }
 }
@@ -58,15 +64,17 @@ class ScriptRun {
   }
 
   *drive(machine: MachineRun): Slices<Values> {
-    let step = machine.next([]);
+    let step = guarded(() => machine.next([]));
     while (!step.done) {
       if (step.value.kind === 'pause') {
         yield GLANCE;
-        step = machine.next([]);
+        step = guarded(() => machine.next([]));
         continue;
       }
       const answer = yield* this.#answer(step.value.request as HostRequest);
-      step = answer instanceof LuaError ? machine.throw(answer) : machine.next(answer);
+      step = guarded(() =>
+        answer instanceof LuaError ? machine.throw(answer) : machine.next(answer),
+      );
     }
     return step.value;
   }
