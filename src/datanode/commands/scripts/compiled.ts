@@ -7,6 +7,7 @@ import { limits } from '../../../common/limits.ts';
 import { compile } from '../../lua/syntax/compile.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaSyntaxError } from '../../lua/syntax/syntax-error.ts';
+import { guarded, MachineDefect } from './machine-defect.ts';
 import { lineOf, textOf } from './script-errors.ts';
 import { parseShebang, type ScriptFlags } from './shebang.ts';
 
@@ -27,6 +28,8 @@ interface Remembered {
   readonly bytes: number;
 }
 
+const NOT_COMPILED_HERE =
+  'ERR the script met a defect of kvorum and cannot be compiled here: please report the script';
 /** What a script takes at least. */
 const SCRIPT_BYTES_MIN = 1_024;
 
@@ -58,10 +61,12 @@ export function compileScript(body: Buffer, sha = shaOf(body)): Compiling {
   const shebang = parseShebang(body);
   if (!shebang.ok) return shebang;
   try {
-    const script = { sha, proto: compile(shebang.source), flags: shebang.flags };
+    const proto = guarded(() => compile(shebang.source));
+    const script = { sha, proto, flags: shebang.flags };
     remember(script, Math.max(body.length, SCRIPT_BYTES_MIN));
     return { ok: true, script };
   } catch (failure) {
+    if (failure instanceof MachineDefect) return { ok: false, message: NOT_COMPILED_HERE };
     if (!(failure instanceof LuaSyntaxError)) throw failure;
     return { ok: false, message: notCompiled(failure.message) };
   }

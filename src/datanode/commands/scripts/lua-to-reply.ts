@@ -19,8 +19,9 @@ const BIG_NUMBER = /^-?\d{1,4096}$/;
 
 /** `protocol`: the one that the script has chosen. Throws ReplyTooLargeError. */
 export function* luaToReply(value: LuaValue, protocol: Protocol): Slices<Reply> {
-  if (!isTable(value)) return leaf(value, protocol);
-  return yield* new Conversion(protocol).table(value, 1);
+  if (isTable(value)) return yield* new Conversion(protocol).table(value, 1);
+  if (typeof value === 'string') new ReplyRoom(IN_PARTS).note(value.length);
+  return leaf(value, protocol);
 }
 
 class Conversion {
@@ -34,7 +35,7 @@ class Conversion {
 
   *table(table: LuaTable, depth: number): Slices<Reply> {
     if (depth > limits.scriptReplyDepthMax) return TOO_DEEP;
-    const special = scalar(table);
+    const special = scalar(table, this.#room);
     if (special !== undefined) return special;
     const map = table.get('map');
     if (map instanceof LuaTable) return yield* this.#pairs(map, 'map', depth);
@@ -99,7 +100,8 @@ function truncated(value: number): number | bigint {
 }
 
 /** A table that stands for one value. */
-function scalar(table: LuaTable): Reply | undefined {
+function scalar(table: LuaTable, room: ReplyRoom): Reply | undefined {
+  const text = (value: LuaValue) => textIn(value, room);
   const failure = text(table.get('err'));
   if (failure !== undefined) return error(lineOf(textOf(failure)));
   const status = text(table.get('ok'));
@@ -109,10 +111,13 @@ function scalar(table: LuaTable): Reply | undefined {
   const big = text(table.get('big_number'));
   if (big !== undefined && BIG_NUMBER.test(big)) return { kind: 'bigNumber', value: BigInt(big) };
   const verbatim = table.get('verbatim_string');
-  return verbatim instanceof LuaTable ? verbatimOf(verbatim) : undefined;
+  return verbatim instanceof LuaTable ? verbatimOf(verbatim, text) : undefined;
 }
 
-function verbatimOf(table: LuaTable): Reply | undefined {
+function verbatimOf(
+  table: LuaTable,
+  text: (value: LuaValue) => string | undefined,
+): Reply | undefined {
   const format = text(table.get('format'));
   const string = text(table.get('string'));
   if (format === undefined || string === undefined) return undefined;
@@ -120,6 +125,8 @@ function verbatimOf(table: LuaTable): Reply | undefined {
 }
 
 /** A number is no text here, as nowhere in Redis. */
-function text(value: LuaValue): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+function textIn(value: LuaValue, room: ReplyRoom): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  room.note(value.length);
+  return value;
 }

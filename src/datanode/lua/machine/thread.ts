@@ -44,6 +44,8 @@ export class Thread implements LuaThread {
 }
 
 const SLOT_BYTES = 8;
+/** A thread keeps those that it has had. */
+const FRAME_BYTES = 160;
 const ROOM = 16;
 
 /** Registers up to `size`, and room for the arguments of metamethods. */
@@ -60,6 +62,7 @@ export function pushFrame(t: Thread): Frame {
   if (t.depth > 0) t.frame.pc = t.pc;
   let frame = t.frames[t.depth];
   if (frame === undefined) {
+    t.machine.bytes(FRAME_BYTES);
     frame = new Frame();
     t.frames.push(frame);
   }

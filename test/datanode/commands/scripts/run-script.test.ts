@@ -353,3 +353,12 @@ test('what is compiled is not taken for kept', async () => {
   const reply = await other.call('EVALSHA', shaOf('return 41'), '0');
   expect(reply).toEqual(error('NOSCRIPT No matching script. Please use EVAL.') satisfies Reply);
 });
+
+test.each([
+  "return string.rep('x', 80000000)",
+  "return {err = string.rep('x', 80000000)}",
+  "return {ok = string.rep('x', 80000000)}",
+  "return redis.status_reply(string.rep('x', 80000000))",
+])('no single value is a larger reply than others may be: %s', async (body) => {
+  expect(await call('EVAL', body, '0')).toMatch(/^\(error\) ERR .*fewer or smaller values/);
+});

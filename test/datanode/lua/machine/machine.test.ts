@@ -219,6 +219,12 @@ describe('limits', () => {
     }
   });
 
+  test('calls that are not over are charged for the frames that they keep', () => {
+    const deep = 'local function f(n) if n > 0 then f(n - 1) end end ';
+    const bytes = runScript(`${deep}f(1000)`).bytes - runScript(`${deep}f(0)`).bytes;
+    expect(bytes).toBeGreaterThan(160 * 1000);
+  });
+
   test('a power is charged as the work that it is', () => {
     const of = (operator: string) =>
       runScript(`local x = 2 for i = 1, 1000 do local y = x ${operator} 3 end`).steps;
