@@ -74,6 +74,23 @@ test('who listens anywhere hears what a script publishes, once; a script that is
   expect(heard.sort()).toEqual(all.flatMap((text) => Array(6).fill(text)).sort());
 });
 
+test('clients that load a script at every port, those for reads of followers too, find it everywhere', async () => {
+  const body = 'return {KEYS[1], ARGV[1], 3}';
+  const ports = new Set<number>();
+  const slots = await connect(0, cluster.clusterPort(0)).cluster('SLOTS');
+  for (const [, , , ...replicas] of slots) for (const [, port] of replicas) ports.add(port);
+  expect(ports.size).toBe(3);
+  const shas = new Set<unknown>();
+  for (const port of ports) shas.add(await connect(0, port).script('LOAD', body));
+  expect([...shas]).toEqual([createHash('sha1').update(body).digest('hex')]);
+  const [sha] = [...shas] as string[];
+  for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+    expect(await connect(0).evalsha(sha!, 1, key, 'x')).toEqual([key, 'x', 3]);
+  }
+  for (const port of ports) expect(await connect(0, port).script('FLUSH')).toBe('OK');
+  await expect(connect(0).evalsha(sha!, 1, 'a', 'x')).rejects.toThrow('NOSCRIPT');
+});
+
 test('a long script is carried out as a whole, or not at all, whoever is killed in its midst', async () => {
   const [hash, count] = [`${tag}h`, `${tag}n`];
   for (const who of ['leader', 'follower'] as const) {

@@ -18,6 +18,7 @@ import {
   partitionOfCursor,
   positionOf,
 } from '../commands/scanning/scan-cursor.ts';
+import { keepsScripts } from '../commands/table/runs-anything.ts';
 import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/entries/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
@@ -145,7 +146,8 @@ function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld):
   const mine = all.filter(
     ({ partition }) => doorOf(world) === 'gateway' || world.answersHere(partition),
   );
-  if (doorOf(world) === 'follower' && command.kind === 'write') return refusal(command, readOnly);
+  const isRefused = doorOf(world) === 'follower' && command.kind === 'write';
+  if (isRefused && !keepsScripts(command)) return refusal(command, readOnly);
   if (command.fanOut?.merge === 'scan') return scan(command, args, mine, world);
   const parts = mine.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
   return { kind: 'many', command, parts };

@@ -5,6 +5,7 @@
 import { slotOfKey } from '../../common/hash.ts';
 import { clientAddress } from '../../meta/schema.ts';
 import { keysOf } from '../commands/rows/command.ts';
+import { keepsScripts } from '../commands/table/runs-anything.ts';
 import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { error, type Reply } from '../resp/reply.ts';
@@ -40,6 +41,7 @@ export function redirectFromFollower(
   readOnly: boolean,
 ): Reply | undefined {
   const { namespace, partition } = place;
+  if (item.kind === 'write' && keepsScripts(resolveCommand(item.line))) return undefined;
   const isHere = router.isLocalLeader(namespace, partition)
     ? mayRead(item, readOnly)
     : router.isLocalFollower(namespace, partition) && mayFollow(item, readOnly);

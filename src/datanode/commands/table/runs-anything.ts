@@ -31,6 +31,14 @@ export function scriptsIn(line: Line): number {
   return count;
 }
 
+/**
+ * SCRIPT LOAD and FLUSH. Clients send them to every node they know of, and a replica of Redis takes them: at the
+ * follower-read port they are forwarded for the partitions that this node follows.
+ */
+export function keepsScripts(row: Command | undefined): boolean {
+  return row?.kind === 'write' && row.name.startsWith('script|');
+}
+
 function isScript(name: Buffer): boolean {
   return lengths[name.length] === true && rows.find(name) !== undefined;
 }
