@@ -145,3 +145,11 @@ test('others of the node are answered while a script runs that takes long', asyn
   // far below what the script takes in one piece, whatever else the machine does
   expect(longestMs).toBeLessThan(1_000);
 });
+
+test('there is nothing to kill, and nothing to step through', async () => {
+  const client = connect(0);
+  await expect(client.script('KILL')).rejects.toThrow('NOTBUSY No scripts in execution right now.');
+  expect(await client.script('DEBUG', 'NO')).toBe('OK');
+  await expect(client.script('DEBUG', 'YES')).rejects.toThrow('SCRIPT DEBUG knows NO alone');
+  expect(await client.call('SCRIPT', 'HELP')).toContain('KILL');
+});
