@@ -43,7 +43,7 @@ export interface Sent extends Span {
 }
 
 export interface History {
-  /** In the order in which they ended. */
+  /** In the order in which they ended; directories in that in which they were begun. */
   readonly files: readonly FileOp[];
   readonly sent: readonly Sent[];
   /** One past the last moment. */
@@ -76,6 +76,7 @@ export async function readHistory(file: string, dir: string): Promise<History> {
     take(name, (before?.args ?? '') + rest, { began: before?.began ?? at, ended: at });
   }
   // what was under way when the process ended may have happened
+  files.sort((a, b) => placeOf(a) - placeOf(b));
   return { files, sent, end: at + 1 };
 
   function take(name: string, text: string, span: Span): void {
@@ -90,6 +91,11 @@ export async function readHistory(file: string, dir: string): Promise<History> {
   function isBelow(path: string): boolean {
     return path === dir || path.startsWith(`${dir}/`);
   }
+}
+
+/** Another thread may have gone on in a directory before its maker was seen to have ended. */
+function placeOf({ kind, began, ended }: FileOp): number {
+  return kind === 'mkdir' ? began : ended;
 }
 
 /** Descriptors opened with O_DSYNC, `<number><path>` as strace writes them. */

@@ -86,8 +86,9 @@ describe('a namespace with leases', () => {
 
   test('whose leader is lost has another when the promises to it are over', async () => {
     const leasePromiseMs = 500;
-    // nobody would campaign by itself for a minute
-    const leader = await start('lease', { leasePromiseMs, electionTicks: 6_000 });
+    // nobody would campaign by itself for a minute, nor again if both stood at once and each had a vote
+    const seldomAtOnce = { electionTicks: 6_000, orphanCampaignMs: 3_000 };
+    const leader = await start('lease', { leasePromiseMs, ...seldomAtOnce });
     await expect.poll(() => roundsOf(() => get(leader))).toBe(0);
     isolate(leader);
     const lostMs = performance.now();
