@@ -47,6 +47,8 @@ export type Pairs = Variadic | readonly [PairRecord] | readonly [PairRecord, Cal
 /** Names and what belongs to each. */
 export type PairRecord = Readonly<Record<string, Value>> | ReadonlyMap<Key, Value>;
 
+/** An entry of a stream, fields and values in turn; null where it is gone and its ID still pending. */
+export type StreamEntry = readonly [id: string, fields: readonly string[] | null];
 /** A reply of no fixed shape. */
 export type Nested = string | number | null | readonly Nested[];
 /** The same with bytes in place of texts. */

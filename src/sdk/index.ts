@@ -13,6 +13,7 @@ export type {
   Numeric,
   PairRecord,
   Pairs,
+  StreamEntry,
   Value,
   Variadic,
   WatchOptions,

@@ -6,6 +6,7 @@ import type { ListCommands } from './commands/lists.ts';
 import type { ServerCommands } from './commands/server.ts';
 import type { SetCommands } from './commands/sets.ts';
 import type { SortedSetCommands } from './commands/sorted-sets.ts';
+import type { StreamCommands } from './commands/streams.ts';
 import type { StringCommands } from './commands/strings.ts';
 
 /** Commands whose replies' strings are decoded as UTF-8. */
@@ -15,6 +16,7 @@ export interface TextCommands
     HashCommands,
     SetCommands,
     SortedSetCommands,
+    StreamCommands,
     KeyspaceCommands,
     ServerCommands {}
 

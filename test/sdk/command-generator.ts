@@ -44,19 +44,19 @@ const replies: readonly (readonly [type: string, of: string])[] = [
       'hincrby sadd srem sismember scard smove sinterstore sunionstore sdiffstore sintercard zrem ' +
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +
       'zunionstore zinterstore zdiffstore zintercard geoadd geosearchstore pfadd pfcount del ' +
-      'unlink exists touch renamenx copy expire pexpire expireat pexpireat persist ttl pttl ' +
+      'unlink exists touch renamenx xack xdel xlen xtrim copy expire pexpire expireat pexpireat persist ttl pttl ' +
       'expiretime pexpiretime dbsize publish spublish move wait lastsave setifeq delifeq delex',
   ],
   [
     "'OK'",
-    'setex psetex mset plset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
+    'xsetid setex psetex mset plset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
   ],
   ['string', 'getrange substr incrbyfloat hincrbyfloat zincrby type echo ping info lolwut'],
   ['string', 'pfselftest bgsave bgrewriteaof shutdown'],
   [
     'string | null',
     'set get getset getdel getex digest lindex hget rpoplpush lmove blmove brpoplpush randomkey dump ' +
-      'zscore geodist',
+      'zscore geodist xadd',
   ],
   ['string | readonly string[] | null', 'lpop rpop spop srandmember hrandfield zrandmember'],
   [
@@ -85,6 +85,13 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly (readonly [longitude: string, latitude: string] | null)[]', 'geopos'],
   ['readonly Nested[]', 'geosearch georadius_ro georadiusbymember_ro role command'],
   ['number | readonly Nested[]', 'georadius georadiusbymember'],
+  ['readonly StreamEntry[]', 'xrange xrevrange'],
+  [
+    'readonly (readonly [key: string, entries: readonly StreamEntry[]])[] | null',
+    'xread xreadgroup',
+  ],
+  ['readonly Nested[]', 'xpending xclaim xautoclaim'],
+  ['Nested', 'xgroup xinfo'],
   ['Nested', 'eval eval_ro evalsha evalsha_ro script'],
   ['Nested', 'lcs object memory client cluster pubsub config module debug latency slowlog acl'],
 ];
@@ -100,6 +107,7 @@ const files: Readonly<Record<string, { readonly type: string; readonly groups: s
   hashes: { type: 'HashCommands', groups: 'hash' },
   sets: { type: 'SetCommands', groups: 'set' },
   'sorted-sets': { type: 'SortedSetCommands', groups: 'sorted-set geo' },
+  streams: { type: 'StreamCommands', groups: 'stream' },
   keyspace: { type: 'KeyspaceCommands', groups: 'generic' },
   server: {
     type: 'ServerCommands',
@@ -198,7 +206,17 @@ function placesOf(row: Command): readonly string[] {
 
 function methodsFile(type: string, rows: readonly Command[]): string {
   const methods = rows.map((row) => methodOf(row)).join('\n');
-  const used = ['CallOptions', 'Key', 'Nested', 'Numeric', 'Pairs', 'Value', 'Variadic', 'Word'];
+  const used = [
+    'CallOptions',
+    'Key',
+    'Nested',
+    'Numeric',
+    'Pairs',
+    'StreamEntry',
+    'Value',
+    'Variadic',
+    'Word',
+  ];
   const names = used.filter((name) => new RegExp(`\\b${name}\\b`).test(methods));
   return [
     `/** ${HEADING} */`,

@@ -5,14 +5,10 @@
 const subcommands: Readonly<Record<string, string>> = {
   function: 'delete dump flush help kill list load restore stats',
   module: 'load loadex unload',
-  xgroup: 'create createconsumer delconsumer destroy help setid',
-  xinfo: 'consumers groups help stream',
 };
 
 const plain =
-  'failover fcall fcall_ro function migrate pfdebug psync replconf replicaof slaveof sync ' +
-  'xack xadd xautoclaim xclaim xdel xgroup xinfo xlen ' +
-  'xpending xrange xread xreadgroup xrevrange xsetid xtrim';
+  'failover fcall fcall_ro function migrate pfdebug psync replconf replicaof slaveof sync';
 
 /** In lower case, subcommands as `script|load`. */
 export const absentCommands: ReadonlySet<string> = new Set([

@@ -140,6 +140,21 @@ georadius w 1:r0,1 STORE,6:r0,1 STOREDIST,6:r0,1
 georadiusbymember w 1:r0,1 STORE,5:r0,1 STOREDIST,5:r0,1
 georadius_ro r 1:r0,1
 georadiusbymember_ro r 1:r0,1
+xadd w 1:r0,1
+xdel w 1:r0,1
+xlen r 1:r0,1
+xsetid w 1:r0,1
+xtrim w 1:r0,1
+xrange r 1:r0,1
+xrevrange r 1:r0,1
+xread b STREAMS,1:r-1,1
+xgroup n 2:r0,1
+xreadgroup b STREAMS,4:r-1,1
+xack w 1:r0,1
+xautoclaim w 1:r0,1
+xclaim w 1:r0,1
+xpending r 1:r0,1
+xinfo n 2:r0,1
 setbit w 1:r0,1
 getbit r 1:r0,1
 bitcount r 1:r0,1

@@ -181,6 +181,34 @@ geosearch key ${AREA} ${WITH}
 geosearchstore destination source ${AREA} [STOREDIST]
 `;
 
+const TRIM = `strategy=(MAXLEN | MINID) threshold:string [LIMIT count]`;
+
+const streams = `
+xack key group id+
+xadd key [NOMKSTREAM] trim=[${TRIM}] id data=(field value)+
+xautoclaim key group consumer min-idle-time start [COUNT count] [JUSTID]
+xclaim key group consumer min-idle-time id+ [IDLE ms] [TIME unix-time-milliseconds]
+  [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]
+xdel key id+
+xgroup|create key group id [MKSTREAM] [ENTRIESREAD entries-read]
+xgroup|createconsumer key group consumer
+xgroup|delconsumer key group consumer
+xgroup|destroy key group
+xgroup|setid key group id [ENTRIESREAD entries-read]
+xinfo|consumers key group
+xinfo|groups key
+xinfo|stream key full-block=[FULL [COUNT count]]
+xlen key
+xpending key group filters=[[IDLE min-idle-time] start end count [consumer]]
+xrange key start:string end:string [COUNT count]
+xread [COUNT count] [BLOCK milliseconds] streams=(STREAMS key+ id+)
+xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK]
+  streams=(STREAMS key+ id+)
+xrevrange key end:string start:string [COUNT count]
+xsetid key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]
+xtrim key trim=(${TRIM})
+`;
+
 const keyspace = `
 copy source destination [DB destination-db:integer] [REPLACE]
 del key+
@@ -331,7 +359,7 @@ zan.ttl type key
 `;
 
 /** Lines that begin with a space go on with the one before. */
-const databases = [strings, lists, hashes, sets, sortedSets, keyspace];
+const databases = [strings, lists, hashes, sets, sortedSets, streams, keyspace];
 const families = [...databases, connections, server, scripting, zan];
 const lines = families.flatMap((family) => family.trim().replace(/\n +/g, ' ').split('\n'));
 

@@ -12,7 +12,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
       'cluster|getkeysinslot cluster|info cluster|links cluster|nodes cluster|replicas ' +
       'cluster|shards cluster|slots dump hpttl hrandfield hscan httl lastsave object|encoding ' +
       'object|freq object|idletime object|refcount pttl spop srandmember sscan time ttl ' +
-      'zrandmember zscan',
+      'zrandmember zscan xpending xinfo|consumers xtrim xclaim xautoclaim xadd',
   },
   {
     tips: ['nondeterministic_output_order'],

@@ -11,13 +11,13 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
       'hkeys hmget hpexpiretime hpttl hrandfield hscan httl hvals lindex lpos lrange ' +
       'pexpiretime pttl smembers smismember srandmember sscan substr ttl zcount ' +
       'zlexcount zmscore zrandmember zrange zrangebylex zrangebyscore zrank zrevrange ' +
-      'zrevrangebylex zrevrangebyscore zrevrank zscan zscore',
+      'zrevrangebylex zrevrangebyscore zrevrank zscan zscore xpending xrange xrevrange',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW update'],
     of:
       'expire expireat geoadd hexpire hexpireat hmset hpersist hpexpire hpexpireat hset hsetex ' +
-      'lset persist pexpire pexpireat setrange zadd',
+      'lset persist pexpire pexpireat setrange zadd xack xadd xclaim xsetid',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access update'],
@@ -27,7 +27,7 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   },
   {
     specs: ['index 1 · range 0 1 0 · RO'],
-    of: 'hexists hlen hstrlen llen scard sismember strlen type zcard',
+    of: 'hexists hlen hstrlen llen scard sismember strlen type zcard xlen',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW insert'],
@@ -35,7 +35,7 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   },
   {
     specs: ['index 1 · range 0 1 0 · RW delete'],
-    of: 'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore',
+    of: 'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore xautoclaim xdel xtrim',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access delete'],
@@ -45,6 +45,30 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
     specs: ['index 2 · range 0 1 0 · RO'],
     of:
       'debug|object memory|usage object|encoding object|freq object|idletime ' + 'object|refcount',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RO access'],
+    of: 'xinfo|consumers xinfo|groups xinfo|stream',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RW delete'],
+    of: 'xgroup|delconsumer xgroup|destroy',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RW insert'],
+    of: 'xgroup|create xgroup|createconsumer',
+  },
+  {
+    specs: ['index 2 · range 0 1 0 · RW update'],
+    of: 'xgroup|setid',
+  },
+  {
+    specs: ['keyword STREAMS 1 · range -1 1 2 · RO access'],
+    of: 'xread',
+  },
+  {
+    specs: ['keyword STREAMS 4 · range -1 1 2 · RO access'],
+    of: 'xreadgroup',
   },
   {
     specs: ['index 1 · keynum 0 1 1 · RO access'],

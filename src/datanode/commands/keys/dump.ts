@@ -5,6 +5,7 @@ import { SteadyList } from '../../../common/steady-list.ts';
 import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
 import { decodeRdbValue, type RdbValue } from '../../encoding/rdb/rdb-decode.ts';
 import {
+  type DumpedType,
   type DumpTimes,
   dumpedTags,
   encodeRdbElement,
@@ -23,7 +24,6 @@ import {
 import { RdbBoundError, RdbError } from '../../encoding/rdb/rdb-reader.ts';
 import { storeRdbValue } from '../../encoding/rdb/rdb-store.ts';
 import {
-  type CollectionType,
   decodeDueMs,
   dueRange,
   elementRange,
@@ -63,6 +63,7 @@ import { deleteKey } from '../rows/key-events.ts';
 const DUMP_TOO_LARGE = error(
   `ERR the serialized value would have more than ${limits.requestBytesMax} bytes`,
 );
+const STREAM_NOT_DUMPED = error('ERR streams cannot be dumped');
 const BUSY_KEY = error('BUSYKEY Target key name already exists.');
 const NOT_INTEGER = error(NOT_AN_INTEGER);
 const BAD_TTL = error('ERR Invalid TTL value, must be >= 0');
@@ -76,6 +77,7 @@ function runDump(view: View, key: Buffer, context: RunContext): RunResult {
   if (!live) return NULL;
   if (live.type === 'hash') return dumpHash(found, live, context);
   const times = { nowMs: context.nowMs, earliestMs: undefined };
+  if (live.type === 'stream') return STREAM_NOT_DUMPED;
   if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, times);
   return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
 }
@@ -101,7 +103,7 @@ function* dumpHash(found: Found, live: Header, context: RunContext): Slices<Repl
 function* dumpCollection(
   found: Found,
   live: Header,
-  type: CollectionType,
+  type: DumpedType,
   times: DumpTimes,
 ): Slices<Reply> {
   const { version } = decodeCollection(found.place, live.body);

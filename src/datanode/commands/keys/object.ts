@@ -57,6 +57,8 @@ export function encodingOf(found: Found, live: Header): string {
       return encodingOfZset(collectionOf(found, live, 'zset'));
     case 'set':
       return encodingOfSet(collectionOf(found, live, 'set'));
+    case 'stream':
+      return 'stream';
     default:
       return live.type;
   }

@@ -8,4 +8,6 @@ export const applyVersions = {
   comparisons: 5,
   /** EVAL and SCRIPT: what the machine makes of a script, and what its commands may do. */
   scripts: 6,
+  /** Streams: XADD and its relatives, and waits of XREADGROUP. */
+  streams: 7,
 } as const;

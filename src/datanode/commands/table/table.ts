@@ -39,6 +39,12 @@ import { onceCommands } from '../sessions/once.ts';
 import { setCommands } from '../sets/set.ts';
 import { setAlgebraCommands } from '../sets/set-algebra.ts';
 import { hyperLogLogCommands } from '../sketches/hyperloglog.ts';
+import { streamAddCommands } from '../streams/stream-add.ts';
+import { streamGroupCommands } from '../streams/stream-groups.ts';
+import { streamInfoCommands } from '../streams/stream-info.ts';
+import { streamPendingCommands } from '../streams/stream-pending.ts';
+import { streamRangeCommands } from '../streams/stream-range.ts';
+import { streamReadGroupCommands } from '../streams/stream-read-group.ts';
 import { bitCommands } from '../strings/bit.ts';
 import { bitFieldCommands } from '../strings/bitfield.ts';
 import { compareCommands } from '../strings/compare.ts';
@@ -85,6 +91,12 @@ const rows: readonly Command[] = [
   ...zsetCombineCommands,
   ...geoCommands,
   ...geoSearchCommands,
+  ...streamAddCommands,
+  ...streamRangeCommands,
+  ...streamGroupCommands,
+  ...streamReadGroupCommands,
+  ...streamPendingCommands,
+  ...streamInfoCommands,
   ...bitCommands,
   ...bitFieldCommands,
   ...hyperLogLogCommands,

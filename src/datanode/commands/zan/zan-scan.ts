@@ -274,6 +274,8 @@ function* elementsOf(
       const range = elementRange(tags.listElement, list.place);
       return { range, give: ([at, value]) => bulk(decodeElement(at, value)) };
     }
+    case 'stream': // no type of ZanRedisDB
+      return undefined;
     default:
       return unreachable(type);
   }

@@ -16,6 +16,9 @@ import { tags } from '../records/tags.ts';
 import { eachItem, type Slices } from '../steps/slices.ts';
 import { type RdbValue, rdbTypes } from './rdb-decode.ts';
 
+/** Collections whose elements are dumped one by one, all alike. */
+export type DumpedType = Exclude<CollectionType, 'stream'>;
+
 /** The elements that are walked for a DUMP: for sorted sets those that are in order. */
 export const dumpedTags = {
   hash: tags.hashField,
@@ -24,7 +27,7 @@ export const dumpedTags = {
   zset: tags.zsetScore,
 } as const;
 
-export function rdbTypeByte(type: CollectionType | 'string' | 'hashMetadata'): Buffer {
+export function rdbTypeByte(type: DumpedType | 'string' | 'hashMetadata'): Buffer {
   return Buffer.from([rdbTypes[type]]);
 }
 
@@ -59,7 +62,7 @@ export interface DumpTimes {
 
 /** What an element is in a DUMP; empty when it has expired. */
 export function encodeRdbElement(
-  type: CollectionType,
+  type: DumpedType,
   [key, value]: KeyValue,
   { nowMs, earliestMs }: DumpTimes,
 ): readonly Buffer[] {

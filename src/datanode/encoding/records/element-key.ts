@@ -1,6 +1,6 @@
 /**
- * Keys of the elements of collections, as `tags.ts` lays them out, and the flags byte that starts
- * every element's value. Encoded order is logical order: hash then member; place in the list;
+ * Keys of the elements of collections, as `tags.ts` lays them out (those of streams: `stream-key.ts`), and
+ * the flags byte that starts every element's value. Encoded order is logical order: hash then member; place in the list;
  * score as doubles compare, then member.
  */
 
@@ -26,9 +26,12 @@ type ElementTag =
   | typeof tags.setMember
   | typeof tags.zsetMember
   | typeof tags.zsetScore
-  | typeof tags.zsetBlock;
+  | typeof tags.zsetBlock
+  | typeof tags.streamEntry
+  | typeof tags.streamGroup
+  | typeof tags.streamPending;
 
-export type CollectionType = 'hash' | 'list' | 'set' | 'zset';
+export type CollectionType = 'hash' | 'list' | 'set' | 'zset' | 'stream';
 
 /** Where the elements of each type are. */
 export const elementTags = {
@@ -36,6 +39,7 @@ export const elementTags = {
   list: [tags.listElement],
   set: [tags.setMember],
   zset: [tags.zsetMember, tags.zsetScore, tags.zsetBlock],
+  stream: [tags.streamEntry, tags.streamGroup, tags.streamPending],
 } as const;
 
 const elementTagSet: ReadonlySet<number> = new Set(Object.values(elementTags).flat());
@@ -273,7 +277,8 @@ function readSortableDouble(source: Buffer, offset: number): number {
 /** The bytes of one double, between its two forms. */
 const sortable = new DataView(new ArrayBuffer(8));
 
-function prefix(tag: ElementTag, { slot, version }: CollectionPlace, more: number): Buffer {
+/** Tag, slot and version of an element's key, with room for `more` bytes behind them. */
+export function prefix(tag: ElementTag, { slot, version }: CollectionPlace, more: number): Buffer {
   const encoded = Buffer.allocUnsafe(PREFIX_BYTES + more);
   encoded[0] = tag;
   encoded.writeUInt16BE(slot, 1);

@@ -19,6 +19,9 @@
  *   setMember   0x14  slot u16 · version · hash u64 · member        → flags
  *   zsetMember  0x15  slot u16 · version · hash u64 · member        → flags, score f64
  *   zsetScore   0x16  slot u16 · version · sortable score · member  → flags
+ *   streamEntry 0x17  slot u16 · version · id                   → see streams/stream-entry.ts
+ *   streamGroup 0x18  slot u16 · version · kind u8 …             → see records/stream-key.ts
+ *   streamPending 0x19 slot u16 · version · group u32 · kind u8 … → see records/stream-key.ts
  *   hashDue     0x1a  slot u16 · version · deadline u64 · field     → flags
  *   fieldExpiry 0x1b  deadline u64 · slot u16 · key                 → flags
  *   zsetBlock   0x1c  slot u16 · version · node u32 · part u8       → see ranks/rank-node.ts
@@ -53,9 +56,10 @@ export const tags = {
   setMember: 0x14,
   zsetMember: 0x15,
   zsetScore: 0x16,
-  /** Reserved: entries, groups and pending entries of streams. */
   streamEntry: 0x17,
+  /** A stream's consumer groups, and their consumers. */
   streamGroup: 0x18,
+  /** What consumers were given and have not acknowledged. */
   streamPending: 0x19,
   /** A hash field that has a deadline: where the due ones of a hash are found. */
   hashDue: 0x1a,

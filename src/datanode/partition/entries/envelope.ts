@@ -32,7 +32,7 @@ import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.t
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-export const APPLY_VERSION = 6;
+export const APPLY_VERSION = 7;
 /** What nodes are taken to execute that do not say it: the last build that did not had this one. */
 export const UNTOLD_APPLY_VERSION = 4;
 /** That of entries without what came later: older builds apply them as well. */

@@ -1,0 +1,60 @@
+/** What streams are made of: XADD, XDEL, XLEN, XSETID, XTRIM. */
+import { type Command, read, write } from '../rows/command.ts';
+import { fromStreams, NOT_YET, streamColumn } from './stream-rows.ts';
+
+export const streamAddCommands: readonly Command[] = [
+  write({
+    ...streamColumn,
+    name: 'xadd',
+    arity: -5,
+    flags: ['write', 'denyoom', 'fast'],
+    since: '5.0.0',
+    summary: 'Appends an entry to a stream. Creates the key if it doesn’t exist.',
+    appliesFrom: fromStreams,
+    parse: (args) => args,
+    run: () => NOT_YET,
+  }),
+  write({
+    ...streamColumn,
+    name: 'xdel',
+    arity: -3,
+    flags: ['write', 'fast'],
+    since: '5.0.0',
+    summary: 'Removes entries from a stream and returns how many there were.',
+    appliesFrom: fromStreams,
+    parse: (args) => args,
+    run: () => NOT_YET,
+  }),
+  read({
+    ...streamColumn,
+    name: 'xlen',
+    arity: 2,
+    flags: ['readonly', 'fast'],
+    since: '5.0.0',
+    summary: 'Returns the number of entries in a stream.',
+    parse: (args) => args,
+    run: () => NOT_YET,
+  }),
+  write({
+    ...streamColumn,
+    name: 'xsetid',
+    arity: -3,
+    flags: ['write', 'denyoom', 'fast'],
+    since: '5.0.0',
+    summary: 'Sets the last ID of a stream, and what it tells of entries before.',
+    appliesFrom: fromStreams,
+    parse: (args) => args,
+    run: () => NOT_YET,
+  }),
+  write({
+    ...streamColumn,
+    name: 'xtrim',
+    arity: -4,
+    flags: ['write'],
+    since: '5.0.0',
+    summary: 'Removes entries from the beginning of a stream.',
+    appliesFrom: fromStreams,
+    parse: (args) => args,
+    run: () => NOT_YET,
+  }),
+];

@@ -1,0 +1,49 @@
+/** What rows of streams have in common (redis.io, "Redis Streams"). */
+import { error } from '../../resp/reply.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
+import { FIRST_KEY } from '../rows/command.ts';
+
+export const streamColumn = {
+  categories: ['stream'],
+  group: 'stream',
+  keys: FIRST_KEY,
+} as const;
+
+/** Subcommands have their key behind their name. */
+export const SECOND_KEY = { first: 2, last: 2, step: 1 };
+
+/** Builds before streams do not carry out what writes them. */
+export const fromStreams = (): number => applyVersions.streams;
+
+export const NOT_YET = error('ERR not yet');
+
+const STREAMS = 'streams';
+/** Options of XREAD and XREADGROUP before STREAMS, and how many arguments each has. */
+const optionArguments: Readonly<Record<string, number>> = {
+  block: 1,
+  count: 1,
+  group: 2,
+  noack: 0,
+};
+
+/** Where the keys of XREAD or XREADGROUP begin, and how many there are; 0 of a malformed line. */
+export function streamKeys(args: readonly Buffer[]): {
+  readonly at: number;
+  readonly count: number;
+} {
+  let at = 1;
+  while (at < args.length) {
+    const option = args[at]!.toString('latin1').toLowerCase();
+    if (option === STREAMS) break;
+    const more = optionArguments[option];
+    if (more === undefined) return { at, count: 0 };
+    at += 1 + more;
+  }
+  const rest = args.length - at - 1;
+  return { at: at + 1, count: rest > 0 && rest % 2 === 0 ? rest / 2 : 0 };
+}
+
+export function keysOfRead(args: readonly Buffer[]): readonly Buffer[] {
+  const { at, count } = streamKeys(args);
+  return args.slice(at, at + count);
+}

@@ -1,0 +1,70 @@
+/** Streams as a whole: their header. What is in them: stream-entry.ts and what is beside it. */
+import { slotOfKey } from '../../../common/hash.ts';
+import { collectionOf } from '../collections/collection.ts';
+import { type Found, findKey, storeKey } from '../keyspace/keyspace.ts';
+import type { CollectionPlace } from '../records/element-key.ts';
+import { encodeCollection } from '../records/header.ts';
+import {
+  decodeStreamExtra,
+  EMPTY_STREAM,
+  encodeStreamExtra,
+  type StreamExtra,
+} from '../records/stream-header.ts';
+import type { View, WriteView } from '../txn/view.ts';
+
+/** A stream as a read finds it. */
+export interface Stream extends StreamExtra {
+  readonly found: Found;
+  readonly place: CollectionPlace;
+  /** Entries in it. */
+  readonly size: number;
+}
+
+/** A stream that a write changes; `saveStream` makes the changes its header's. */
+export type OpenStream = { -readonly [Column in keyof Stream]: Stream[Column] } & {
+  /** Milliseconds since 1970; 0: none. */
+  deadlineMs: number;
+};
+
+/** The live stream under `key`; undefined when absent, `wrong-type` when it is something else. */
+export function readStream(
+  view: View,
+  key: Buffer,
+  nowMs: number,
+): Stream | undefined | 'wrong-type' {
+  const found = findKey(view, key, nowMs);
+  const { live } = found;
+  if (live === undefined) return undefined;
+  if (live.type !== 'stream') return 'wrong-type';
+  const { place, size, extra } = collectionOf(found, live, 'stream');
+  return { found, place, size, ...decodeStreamExtra(found.place, extra) };
+}
+
+/** The same for who changes it. */
+export function openStream(
+  view: View,
+  key: Buffer,
+  nowMs: number,
+): OpenStream | undefined | 'wrong-type' {
+  const stream = readStream(view, key, nowMs);
+  return stream === undefined || stream === 'wrong-type' ? stream : reopenStream(stream);
+}
+
+/** A stream that was read, to be changed. */
+export function reopenStream(stream: Stream): OpenStream {
+  return { deadlineMs: stream.found.live?.deadlineMs ?? 0, ...stream };
+}
+
+/** An empty one that takes the place of whatever is under the key, once it is saved. */
+export function newStream(view: WriteView, found: Found): OpenStream {
+  const place = { slot: slotOfKey(found.key), version: view.newVersion() };
+  return { found, place, size: 0, deadlineMs: 0, ...EMPTY_STREAM };
+}
+
+/** Writes its header, also of one without entries; at most once per opening. */
+export function saveStream(view: WriteView, stream: OpenStream): void {
+  const { found, place, size, deadlineMs } = stream;
+  const extra = encodeStreamExtra(stream);
+  const body = encodeCollection({ version: place.version, size, extra });
+  storeKey(view, found, { type: 'stream', deadlineMs, origin: 'set', body });
+}
