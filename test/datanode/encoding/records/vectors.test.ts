@@ -26,6 +26,16 @@ import {
 } from '../../../../src/datanode/encoding/records/header.ts';
 import { encodeExpiryKey, encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
+import { encodeStreamExtra } from '../../../../src/datanode/encoding/records/stream-header.ts';
+import { streamIdAt } from '../../../../src/datanode/encoding/records/stream-id.ts';
+import {
+  encodeConsumerKey,
+  encodeConsumerNameKey,
+  encodeConsumerPendingKey,
+  encodeEntryKey,
+  encodeGroupKey,
+  encodePendingKey,
+} from '../../../../src/datanode/encoding/records/stream-key.ts';
 import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
 import { tags } from '../../../../src/datanode/encoding/records/tags.ts';
 import {
@@ -37,10 +47,20 @@ import {
   encodeSessionReplyKey,
 } from '../../../../src/datanode/encoding/sessions/sessions.ts';
 
+import {
+  encodeConsumer,
+  encodeConsumerName,
+} from '../../../../src/datanode/encoding/streams/stream-consumer.ts';
+import { encodeEntry } from '../../../../src/datanode/encoding/streams/stream-entry.ts';
+import { encodeGroup } from '../../../../src/datanode/encoding/streams/stream-group.ts';
+import { encodePending } from '../../../../src/datanode/encoding/streams/stream-pending.ts';
+
 const place = { slot: 12_182, version: { index: 5, ordinal: 1 } };
 const foo = Buffer.from('foo');
 const member = Buffer.from('m');
 const origin = { whole: LIST_ORIGIN, fraction: Buffer.alloc(0) };
+
+const id = streamIdAt(1_700_000_000_000, 7);
 
 const node = {
   id: 0,
@@ -83,6 +103,38 @@ const vectors: readonly (readonly [string, Buffer])[] = [
   ['shape of the root of counted scores', encodeBlockKey(place, 0, 0)],
   ['the same with two blocks, the second from score 1.5 on', encodeNodeShape(node)],
   ['counts of its blocks, 512 and 513', encodeCounts(node)],
+  ['stream entry 1700000000000-7', encodeEntryKey(place, id)],
+  ['the same with field `m` = `foo`', encodeEntry([member, foo])],
+  ['consumer group `m`', encodeGroupKey(place, member)],
+  [
+    'the same as number 3, which has read all 9 entries up to there and has 2 pending',
+    encodeGroup({
+      number: 3,
+      lastId: id,
+      entriesRead: 9,
+      pending: 2,
+      consumers: 1,
+      nextConsumer: 5,
+    }),
+  ],
+  ['consumer `m` of it', encodeConsumerKey(place, 3, member)],
+  [
+    'the same as number 4, seen and active at 1700000000000, with 2 pending',
+    encodeConsumer({
+      number: 4,
+      seenMs: 1_700_000_000_000,
+      activeMs: 1_700_000_000_000,
+      pending: 2,
+    }),
+  ],
+  ['where its name is', encodeConsumerNameKey(place, 3, 4)],
+  ['its name', encodeConsumerName(member)],
+  ['the entry, pending in the group', encodePendingKey(place, 3, id)],
+  [
+    'the same, given to consumer 4 for the first time at 1700000000000',
+    encodePending({ consumer: 4, deliveredMs: 1_700_000_000_000, deliveries: 1 }),
+  ],
+  ['the entry among those pending for the consumer', encodeConsumerPendingKey(place, 3, 4, id)],
   ['garbage that a hash of version 5.1 left', encodeGarbageKey({ ...place, type: 2 })],
   [
     'header of the string `bar`',
@@ -131,6 +183,17 @@ const vectors: readonly (readonly [string, Buffer])[] = [
       dueMs: 1_700_000_000_000,
       untilMs: 1_700_000_000_001,
       expiring: 2,
+    }),
+  ],
+  [
+    'what a stream from that entry to 1700000000001-0 with one group adds to its header',
+    encodeStreamExtra({
+      lastId: streamIdAt(1_700_000_000_001),
+      firstId: id,
+      maxDeletedId: streamIdAt(0),
+      entriesAdded: 2,
+      groups: 1,
+      nextGroup: 4,
     }),
   ],
   [
