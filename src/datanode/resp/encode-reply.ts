@@ -76,6 +76,8 @@ export class ReplyWriter {
         return this.#map(reply.pairs, protocol);
       case 'pairs':
         return this.#pairs(reply.pairs, protocol);
+      case 'rows':
+        return this.#rows(reply.pairs, protocol);
       case 'packed':
         this.beginPacked(reply, protocol);
         for (const chunk of packedChunks(reply, protocol)) this.#raw(chunk);
@@ -163,6 +165,14 @@ export class ReplyWriter {
     this.#line('*', String(protocol === 3 ? pairs.length : pairs.length * 2));
     for (const pair of pairs) {
       if (protocol === 3) this.#line('*', '2');
+      for (const item of pair) this.append(item, protocol);
+    }
+  }
+
+  #rows(pairs: readonly (readonly [Reply, Reply])[], protocol: Protocol): void {
+    this.#line(protocol === 3 ? '%' : '*', String(pairs.length));
+    for (const pair of pairs) {
+      if (protocol === 2) this.#line('*', '2');
       for (const item of pair) this.append(item, protocol);
     }
   }

@@ -34,7 +34,8 @@ function moved(reply: Reply, move: Move): Reply {
     case 'push':
       return { kind: reply.kind, items: reply.items.map((item) => moved(item, move)) };
     case 'map':
-    case 'pairs': {
+    case 'pairs':
+    case 'rows': {
       const pairs = reply.pairs.map(([a, b]) => [moved(a, move), moved(b, move)] as const);
       return { kind: reply.kind, pairs };
     }

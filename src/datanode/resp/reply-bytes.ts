@@ -21,6 +21,7 @@ export function replyBytes(reply: Reply): number {
       return reply.items.reduce((sum, item) => sum + replyBytes(item), FRAME_BYTES);
     case 'map':
     case 'pairs':
+    case 'rows':
       return reply.pairs.reduce(
         (sum, [key, value]) => sum + replyBytes(key) + replyBytes(value),
         FRAME_BYTES,

@@ -12,6 +12,8 @@ export type Reply =
   | { readonly kind: 'map'; readonly pairs: readonly (readonly [Reply, Reply])[] }
   /** RESP2: a flat array. RESP3: an array of arrays of two. */
   | { readonly kind: 'pairs'; readonly pairs: readonly (readonly [Reply, Reply])[] }
+  /** RESP2: an array of arrays of two. RESP3: a map. */
+  | { readonly kind: 'rows'; readonly pairs: readonly (readonly [Reply, Reply])[] }
   | { readonly kind: 'set'; readonly items: readonly Reply[] }
   | { readonly kind: 'push'; readonly items: readonly Reply[] }
   /** RESP2: a bulk string. In Redis's shortest form unless `text` spells it otherwise. */

@@ -41,6 +41,12 @@ const forms: readonly (readonly [string, Reply, string, string])[] = [
     '*2\r\n+OK\r\n$-1\r\n',
     '*1\r\n*2\r\n+OK\r\n_\r\n',
   ],
+  [
+    'rows',
+    { kind: 'rows', pairs: [[OK, NULL]] },
+    '*1\r\n*2\r\n+OK\r\n$-1\r\n',
+    '%1\r\n+OK\r\n_\r\n',
+  ],
   ['spelt double', { kind: 'double', value: 1, text: '1.0' }, '$3\r\n1.0\r\n', ',1.0\r\n'],
   ['double', { kind: 'double', value: 0.1 }, '$3\r\n0.1\r\n', ',0.1\r\n'],
   ['boolean', { kind: 'boolean', value: true }, ':1\r\n', '#t\r\n'],

@@ -29,6 +29,7 @@ test('views into large memory move to one that has no room for anything else', (
     { kind: 'push', items: [item('e')] },
     { kind: 'map', pairs: [[item('f'), item('g')]] },
     { kind: 'pairs', pairs: [[item('h'), integer(1)]] },
+    { kind: 'rows', pairs: [[item('i'), integer(1)]] },
     { kind: 'packed', shape: 'set', units: 2, resp2: chunks, resp3: chunks },
     { kind: 'packed', shape: 'set', units: 1, resp2: [piece('4')], resp3: [piece('5')] },
   ];
@@ -36,7 +37,7 @@ test('views into large memory move to one that has no room for anything else', (
   expect(own).toEqual(replies);
   const memories = [...memoriesOf(own)];
   expect(memories).toHaveLength(1);
-  const distinct = 'a' + '+b\r\n' + 'both' + '23' + 'cdefgh' + 'onetwo' + '45';
+  const distinct = 'a' + '+b\r\n' + 'both' + '23' + 'cdefghi' + 'onetwo' + '45';
   expect(memories[0]!.byteLength).toBe(distinct.length);
 });
 

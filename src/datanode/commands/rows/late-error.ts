@@ -6,7 +6,7 @@ import type { Reply } from '../../resp/reply.ts';
 import { ArgumentError } from './command.ts';
 
 /** What `parse` returns, or the ArgumentError it throws. */
-export function late<Parsed extends object>(parse: () => Parsed): Parsed | ArgumentError {
+export function late<Parsed extends object | string>(parse: () => Parsed): Parsed | ArgumentError {
   try {
     return parse();
   } catch (failure) {

@@ -1,6 +1,110 @@
 /** Entries of streams by their IDs: XRANGE, XREVRANGE, XREAD. */
-import { type Command, NO_KEYS, read } from '../rows/command.ts';
-import { keysOfRead, NOT_YET, streamColumn } from './stream-rows.ts';
+import { idAfter, MAX_STREAM_ID, type StreamId } from '../../encoding/records/stream-id.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
+import { readStream, type Stream } from '../../encoding/streams/stream.ts';
+import { rangeOfEntries, walkEntries } from '../../encoding/streams/stream-entries.ts';
+import type { View } from '../../encoding/txn/view.ts';
+import type { KeyRange } from '../../engine/engine.ts';
+import { bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
+import { replyBytes } from '../../resp/reply-bytes.ts';
+import { ReplyPile, ReplyRoom } from '../../resp/reply-pile.ts';
+import { argument, countArgument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
+import {
+  ArgumentError,
+  type Command,
+  NO_KEYS,
+  type RunContext,
+  type RunResult,
+  read,
+} from '../rows/command.ts';
+import { lateReply } from '../rows/late-error.ts';
+import { intervalEnd, intervalStart } from './stream-args.ts';
+import { parseRead, type StreamRead } from './stream-read-args.ts';
+import { entryReply } from './stream-replies.ts';
+import { keysOfRead, streamColumn } from './stream-rows.ts';
+
+interface Range {
+  readonly key: Buffer;
+  readonly start: StreamId;
+  readonly end: StreamId;
+  readonly reverse: boolean;
+  /** Infinite: all. */
+  readonly count: number;
+}
+
+/** XRANGE key start end [COUNT count], XREVRANGE key end start [COUNT count] */
+function parseRange(reverse: boolean): (args: readonly Buffer[]) => Range {
+  return (args) => {
+    const start = intervalStart(argument(args, reverse ? 3 : 2));
+    const end = intervalEnd(argument(args, reverse ? 2 : 3));
+    let count = Number.POSITIVE_INFINITY;
+    for (let at = 4; at < args.length; at += 2) {
+      if (word(args[at]!) !== 'count' || at + 1 === args.length) throw syntaxError();
+      count = Math.max(0, countArgument(args[at + 1]!));
+    }
+    return { key: argument(args, 1), start, end, reverse, count };
+  };
+}
+
+function runRange(view: View, request: Range, { nowMs }: RunContext): RunResult {
+  const { key, start, end, reverse, count } = request;
+  const stream = readStream(view, key, nowMs);
+  if (stream === undefined) return EMPTY_ARRAY;
+  if (stream === 'wrong-type') return WRONG_TYPE;
+  if (count === 0) return NULL_ARRAY;
+  return entriesReply(rangeOfEntries(stream, start, end, reverse), count);
+}
+
+function* entriesReply(range: KeyRange | undefined, count: number): Slices<Reply> {
+  const pile = new ReplyPile('array', 'a smaller COUNT');
+  yield* walkEntries(range, count, (entry) => pile.add(entryReply(entry)));
+  return pile.reply();
+}
+
+/** XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...] */
+function runRead(view: View, request: StreamRead, { nowMs }: RunContext): RunResult {
+  const asked: Asked[] = [];
+  for (const [at, key] of request.keys.entries()) {
+    const stream = readStream(view, key, nowMs);
+    if (stream === 'wrong-type') return WRONG_TYPE;
+    const id = request.ids[at]!;
+    if (id instanceof ArgumentError) return lateReply(id);
+    if (stream === undefined || id === 'last') continue;
+    const first = idAfter(id);
+    if (first !== undefined) asked.push({ key, stream, first });
+  }
+  return readBehind(asked, request.count);
+}
+
+interface Asked {
+  readonly key: Buffer;
+  readonly stream: Stream;
+  readonly first: StreamId;
+}
+
+/** Of each stream that has any, its entries from an ID on. */
+function* readBehind(asked: readonly Asked[], count: number): Slices<Reply> {
+  const room = new ReplyRoom('a smaller COUNT');
+  const pairs: [Reply, Reply][] = [];
+  let met = 0;
+  for (const { key, stream, first } of asked) {
+    if (isGlanceDue(++met)) yield GLANCE;
+    // most streams that are asked have nothing new
+    if (Buffer.compare(first, stream.lastId) > 0) continue;
+    const range = rangeOfEntries(stream, first, MAX_STREAM_ID);
+    const pile = new ReplyPile('array', 'a smaller COUNT');
+    let entries = 0;
+    yield* walkEntries(range, count, (entry) => {
+      entries++;
+      pile.add(entryReply(entry));
+    });
+    if (entries === 0) continue;
+    const reply = pile.reply();
+    room.note(key.length + replyBytes(reply));
+    pairs.push([bulk(key), reply]);
+  }
+  return pairs.length === 0 ? NULL_ARRAY : { kind: 'rows', pairs };
+}
 
 export const streamRangeCommands: readonly Command[] = [
   read({
@@ -10,8 +114,8 @@ export const streamRangeCommands: readonly Command[] = [
     flags: ['readonly'],
     since: '5.0.0',
     summary: 'Returns the entries of a stream between two IDs.',
-    parse: (args) => args,
-    run: () => NOT_YET,
+    parse: parseRange(false),
+    run: runRange,
   }),
   read({
     ...streamColumn,
@@ -20,8 +124,8 @@ export const streamRangeCommands: readonly Command[] = [
     flags: ['readonly'],
     since: '5.0.0',
     summary: 'Returns the entries of a stream between two IDs, the last first.',
-    parse: (args) => args,
-    run: () => NOT_YET,
+    parse: parseRange(true),
+    run: runRange,
   }),
   read({
     ...streamColumn,
@@ -32,7 +136,7 @@ export const streamRangeCommands: readonly Command[] = [
     keysOf: keysOfRead,
     since: '5.0.0',
     summary: 'Returns the entries of streams behind given IDs, and waits for some if asked to.',
-    parse: (args) => args,
-    run: () => NOT_YET,
+    parse: parseRead,
+    run: runRead,
   }),
 ];

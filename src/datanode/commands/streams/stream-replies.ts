@@ -1,0 +1,23 @@
+/** Entries of streams in replies. */
+import { formatStreamId, type StreamId } from '../../encoding/records/stream-id.ts';
+import type { StreamEntry } from '../../encoding/streams/stream-entries.ts';
+import type { EntryFields } from '../../encoding/streams/stream-entry.ts';
+import { array, bulk, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
+
+/** ID and fields. */
+export function entryReply({ id, fields }: StreamEntry): Reply {
+  return array([idReply(id), fieldsReply(fields)]);
+}
+
+/** One that is pending and gone. */
+export function goneReply(id: StreamId): Reply {
+  return array([idReply(id), NULL_ARRAY]);
+}
+
+export function idReply(id: StreamId): Reply {
+  return bulk(formatStreamId(id));
+}
+
+function fieldsReply(fields: EntryFields): Reply {
+  return array(fields.map((field) => bulk(field)));
+}
