@@ -40,6 +40,7 @@ import { setCommands } from '../sets/set.ts';
 import { setAlgebraCommands } from '../sets/set-algebra.ts';
 import { hyperLogLogCommands } from '../sketches/hyperloglog.ts';
 import { streamAddCommands } from '../streams/stream-add.ts';
+import { streamClaimCommands } from '../streams/stream-claim.ts';
 import { streamGroupCommands } from '../streams/stream-groups.ts';
 import { streamInfoCommands } from '../streams/stream-info.ts';
 import { streamPendingCommands } from '../streams/stream-pending.ts';
@@ -96,6 +97,7 @@ const rows: readonly Command[] = [
   ...streamGroupCommands,
   ...streamReadGroupCommands,
   ...streamPendingCommands,
+  ...streamClaimCommands,
   ...streamInfoCommands,
   ...bitCommands,
   ...bitFieldCommands,

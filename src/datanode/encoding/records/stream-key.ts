@@ -146,6 +146,15 @@ export function allPendingRange(place: CollectionPlace, group: number): KeyRange
   return { gte: groupBound(place, group), lt: groupBound(place, group + 1) };
 }
 
+/** Whether the key is of the group itself, or of its consumers and what is pending in it. */
+export function isOfGroup(encoded: Buffer, group: number, groupKey: Buffer): boolean {
+  if (encoded[0] === tags.streamPending) return encoded.readUInt32BE(AT) === group;
+  if (encoded[0] !== tags.streamGroup) return false;
+  return encoded[AT] === KIND.group
+    ? encoded.equals(groupKey)
+    : encoded.readUInt32BE(AT + 1) === group;
+}
+
 function groupBound(place: CollectionPlace, group: number): Buffer {
   if (group > 0xffff_ffff) return elementRange(tags.streamPending, place).lt;
   const bound = prefix(tags.streamPending, place, NUMBER_BYTES);

@@ -13,21 +13,23 @@ import type { Slices } from '../steps/slices.ts';
 import type { WriteView } from '../txn/view.ts';
 import type { OpenStream } from './stream.ts';
 
-/** Copies the entries from the stream's first on, and all groups; then it is at `to`. */
+/**
+ * Copies the entries from the stream's first on, and all groups; then it is at `to`. What `isLeft` says of a
+ * key of a group, its consumers or what is pending is not copied.
+ */
 export function* copyStream(
   view: WriteView,
   stream: OpenStream,
   to: CollectionPlace,
+  isLeft: (key: Buffer) => boolean = () => false,
 ): Slices<void> {
   const { place, size, firstId } = stream;
-  if (size > 0) yield* copyRange(view, entryRange(place, firstId, MAX_STREAM_ID), to);
-  yield* copyRange(view, elementRange(tags.streamGroup, place), to);
-  yield* copyRange(view, elementRange(tags.streamPending, place), to);
+  const copy = (range: KeyRange) =>
+    eachPair(range, ([key, value]) => {
+      if (!isLeft(key)) view.put(movedElementKey(key, to), keptValue(value));
+    });
+  if (size > 0) yield* copy(entryRange(place, firstId, MAX_STREAM_ID));
+  yield* copy(elementRange(tags.streamGroup, place));
+  yield* copy(elementRange(tags.streamPending, place));
   stream.place = to;
-}
-
-export function* copyRange(view: WriteView, range: KeyRange, to: CollectionPlace): Slices<void> {
-  yield* eachPair(range, ([key, value]) => {
-    view.put(movedElementKey(key, to), keptValue(value));
-  });
 }

@@ -3,7 +3,7 @@
  * afterwards (`saveStream`).
  */
 import { type KeyRange, type KeyValue, limited } from '../../engine/engine.ts';
-import { eachSlice } from '../collections/member-walk.ts';
+import { eachSlice, type Take } from '../collections/member-walk.ts';
 import { keyAfter } from '../records/key.ts';
 import { idBefore, MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
 import { decodeIdAtEnd, encodeEntryKey, entryRange } from '../records/stream-key.ts';
@@ -61,11 +61,11 @@ export function rangeOfEntries(
   return { ...entryRange(stream.place, from, last), reverse };
 }
 
-/** Up to `count` entries of `range`, in its order. */
+/** Up to `count` entries of `range`, in its order; true ends the walk. */
 export function* walkEntries(
   range: KeyRange | undefined,
   count: number,
-  take: (entry: StreamEntry) => void,
+  take: Take<StreamEntry>,
 ): Slices<void> {
   if (range === undefined) return;
   const reverse = range.reverse === true;
@@ -75,7 +75,7 @@ export function* walkEntries(
     if (pairs.length === 0) return;
     for (const pair of pairs) {
       if (isGlanceDue(left--)) yield GLANCE;
-      take(entryOf(pair));
+      if (take(entryOf(pair)) === true) return;
     }
     const end = pairs.at(-1)![0];
     rest = reverse ? { ...rest, lt: end } : { ...rest, gte: keyAfter(end) };
@@ -127,8 +127,8 @@ export interface Trim {
   readonly multiple: number;
 }
 
-/** From here on entries are not removed one by one where fewer stay than go. */
-const MANY = 16_384;
+/** From here on elements are not removed one by one where fewer stay than go. */
+export const MANY = 16_384;
 
 /** Removes entries from the beginning, and says how many. */
 export function* trimEntries(view: WriteView, stream: OpenStream, trim: Trim): Slices<number> {
