@@ -64,8 +64,12 @@ function boundArgument(arg: Buffer, sequence: bigint) {
   if (arg[0] === EXCLUSIVE && arg.length > 1) {
     return { id: idArgument(arg.subarray(1), sequence), exclusive: true };
   }
+  return { id: edgeOrIdArgument(arg, sequence), exclusive: false };
+}
+
+/** An ID, or `-` and `+` for the least and the greatest possible. */
+export function edgeOrIdArgument(arg: Buffer, sequence = 0n): StreamId {
   const text = textBytes(arg).toString('latin1');
-  if (text === '-') return { id: MIN_STREAM_ID, exclusive: false };
-  if (text === '+') return { id: MAX_STREAM_ID, exclusive: false };
-  return { id: idArgument(arg, sequence), exclusive: false };
+  if (text === '-') return MIN_STREAM_ID;
+  return text === '+' ? MAX_STREAM_ID : idArgument(arg, sequence);
 }

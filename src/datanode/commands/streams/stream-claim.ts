@@ -20,7 +20,15 @@ import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
-import { argument, countArgument, shownText, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
+import {
+  argument,
+  countArgument,
+  integerArgument,
+  shownText,
+  syntaxError,
+  WRONG_TYPE,
+  word,
+} from '../rows/args.ts';
 import {
   ArgumentError,
   type Command,
@@ -157,28 +165,29 @@ function deliveredMsOf({ delivered }: Claim, nowMs: number): number {
   return deliveredMs < 0 || deliveredMs > nowMs ? nowMs : deliveredMs;
 }
 
-/** What one consumer takes over. */
+/** What one consumer takes over; who takes nothing is not made a consumer. */
 class Claiming {
+  readonly #view: WriteView;
   readonly #deliveries: Deliveries;
-  readonly #consumer: OpenConsumer;
+  readonly #claimant: Claimant;
   readonly #justId: boolean;
   readonly #nowMs: number;
   readonly #pile = new ReplyPile('array', 'fewer IDs');
+  #consumer: OpenConsumer | undefined;
   #bytes = 0;
 
   constructor(
     view: WriteView,
     deliveries: Deliveries,
-    { key, consumer }: Claimant,
+    claimant: Claimant,
     nowMs: number,
     justId: boolean,
   ) {
+    this.#view = view;
     this.#deliveries = deliveries;
+    this.#claimant = claimant;
     this.#nowMs = nowMs;
     this.#justId = justId;
-    const found = deliveries.find(consumer, nowMs);
-    this.#consumer = found ?? deliveries.add(consumer, nowMs);
-    if (found === undefined) view.notify?.('stream', 'xgroup-createconsumer', key);
   }
 
   /** Whether the reply has room for it; what it has no room for stays with whom it is pending for. */
@@ -196,12 +205,21 @@ class Claiming {
     delivery: Pick<PendingState, 'deliveredMs' | 'deliveries'>,
   ): void {
     this.#pile.add(this.#replyOf(id, fields));
-    this.#deliveries.give(id, this.#consumer, delivery, before);
+    this.#consumer ??= this.#findConsumer();
     this.#consumer.activeMs = this.#nowMs;
+    this.#deliveries.give(id, this.#consumer, delivery, before);
   }
 
   reply(): Reply {
     return this.#pile.reply();
+  }
+
+  #findConsumer(): OpenConsumer {
+    const { key, consumer: name } = this.#claimant;
+    const found = this.#deliveries.find(name, this.#nowMs);
+    if (found !== undefined) return found;
+    this.#view.notify?.('stream', 'xgroup-createconsumer', key);
+    return this.#deliveries.add(name, this.#nowMs);
   }
 
   #replyOf(id: StreamId, fields: EntryFields): Reply {
@@ -217,6 +235,7 @@ interface AutoClaim extends Claimant {
 }
 
 const COUNT_DEFAULT = 100;
+const NO_COUNT = 'ERR COUNT must be > 0';
 /** Redis's bound: what its memory may hold of IDs. */
 const COUNT_MAX = 2n ** 63n / 16n / 10n;
 /** So many pending entries are looked at for each that may be claimed. */
@@ -238,9 +257,9 @@ function parseAutoClaim(args: readonly Buffer[]): AutoClaim {
 }
 
 function autoCount(arg: Buffer): number {
-  const count = countArgument(arg, 'ERR COUNT must be > 0');
-  if (count < 1 || BigInt(count) > COUNT_MAX) throw new ArgumentError('ERR COUNT must be > 0');
-  return count;
+  const count = integerArgument(arg, NO_COUNT);
+  if (count < 1 || count > COUNT_MAX) throw new ArgumentError(NO_COUNT);
+  return Math.min(Number(count), Number.MAX_SAFE_INTEGER);
 }
 
 function runAutoClaim(view: WriteView, request: AutoClaim, { nowMs }: RunContext): RunResult {

@@ -40,7 +40,7 @@ import {
 } from '../rows/command.ts';
 import { helpReply } from '../rows/help.ts';
 import { late, lateReply } from '../rows/late-error.ts';
-import { idArgument } from './stream-args.ts';
+import { edgeOrIdArgument, idArgument } from './stream-args.ts';
 import { noGroupOf } from './stream-errors.ts';
 import { fromStreams, SECOND_KEY, streamColumn } from './stream-rows.ts';
 
@@ -80,13 +80,15 @@ function parsePosition(name: 'CREATE' | 'SETID'): (args: readonly Buffer[]) => P
         );
       }
     }
-    const id = late(() => positionId(argument(args, 4)));
+    const id = late(() => positionId(argument(args, 4), name));
     return { key: argument(args, 2), group: argument(args, 3), id, entriesRead, makeStream };
   };
 }
 
-function positionId(arg: Buffer): StreamId | 'last' {
-  return textBytes(arg).toString('latin1') === '$' ? 'last' : idArgument(arg);
+/** As Redis has it, SETID takes `-` and `+` as well. */
+function positionId(arg: Buffer, of: 'CREATE' | 'SETID'): StreamId | 'last' {
+  if (textBytes(arg).toString('latin1') === '$') return 'last';
+  return of === 'SETID' ? edgeOrIdArgument(arg) : idArgument(arg);
 }
 
 function entriesReadArgument(arg: Buffer): number | undefined {
