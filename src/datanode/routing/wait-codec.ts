@@ -7,7 +7,8 @@
  *   confirm  u8 0x57 · u8 version · u8 2 · place · u32 ids, each as above
  *   place    text namespace · u32 partition · u64 group, 0: any · u64 term;  id: u32 length, bytes
  *   answer   u8 1 · u8 0 noted, 1 served: u32 length, RESP bytes of the asked protocol,
- *            2 withdrawn, 3 superseded, or 4 failed: text error code, text message
+ *            2 withdrawn, 3 superseded, 4 failed: text error code, text message, or 5 concrete (of reads
+ *            alone): arguments as above
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeErrorCode, decodeFrame } from '../../common/decode.ts';
@@ -22,7 +23,14 @@ import { requestTags } from '../transport/request-tags.ts';
 const VERSION = 1;
 const ASK_VERSION = 2;
 const KIND = { ask: 1, confirm: 2, withdraw: 3 } as const;
-const ANSWER = { noted: 0, served: 1, withdrawn: 2, superseded: 3, failed: 4 } as const;
+const ANSWER = {
+  noted: 0,
+  served: 1,
+  withdrawn: 2,
+  superseded: 3,
+  failed: 4,
+  concrete: 5,
+} as const;
 
 export interface WaitPlace {
   readonly namespace: Namespace;
@@ -98,6 +106,7 @@ export function encodeWaitAnswer(outcome: WaitOutcome | undefined, protocol: Pro
   const writer = new ByteWriter(64).u8(VERSION).u8(ANSWER[outcome?.kind ?? 'noted']);
   if (outcome?.kind === 'served') writer.bytes(encodeReply(outcome.reply, protocol));
   if (outcome?.kind === 'failed') writer.text(outcome.code).text(outcome.message);
+  if (outcome?.kind === 'concrete') encodeList(writer, outcome.line);
   return writer.finish();
 }
 
@@ -126,6 +135,8 @@ function decodeOutcome(reader: ByteReader, kind: number): WaitOutcome | undefine
       const code = decodeErrorCode(reader.text());
       return { kind: 'failed', code, message: reader.text() };
     }
+    case ANSWER.concrete:
+      return { kind: 'concrete', line: ownList(decodeList(reader)) };
     default:
       throw new ByteRangeError(`unknown outcome ${kind}`);
   }

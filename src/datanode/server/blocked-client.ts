@@ -23,6 +23,8 @@ export interface BlockedRequest {
   readonly place: LanePlace;
   readonly line: CommandLine;
   readonly protocol: Protocol;
+  /** It takes nothing: there is no unknown outcome, and nothing to confirm. */
+  readonly onlyReads: boolean;
   /** 0: for ever. */
   readonly timeoutMs: number;
 }
@@ -53,6 +55,10 @@ const UNKNOWN = error(
   'UNKNOWNOUTCOME the partition has no leader that could tell whether an element was taken; ' +
     'if one was, it is lost to this client',
 );
+const NO_LEADER_TO_READ = error(
+  'CLUSTERDOWN the partition had no leader that could be asked for entries when the wait was to end, nor ' +
+    'for a while after it; try again',
+);
 const REBUILT_UNKNOWN = error(
   'UNKNOWNOUTCOME the partition lost its quorum and was rebuilt from one replica: whether an element ' +
     'was taken cannot be told; if one was, it is lost to this client',
@@ -63,6 +69,8 @@ export class BlockedClient {
   readonly reply: Promise<Reply>;
   readonly #world: BlockedWorld;
   readonly #request: BlockedRequest;
+  /** As it is asked from now on. */
+  #line: CommandLine;
   readonly #endsMs: number;
   /** Of the attempts under way. */
   readonly #asks = new Set<AbortController>();
@@ -85,6 +93,7 @@ export class BlockedClient {
     const { clock, router } = world;
     this.#world = world;
     this.#request = request;
+    this.#line = request.line;
     this.#endsMs = clock.monotonicMs() + (request.timeoutMs || Number.POSITIVE_INFINITY);
     this.#arm();
     const unlisten = router.routes.onLeader(request.place.group, () => this.#tell());
@@ -115,7 +124,8 @@ export class BlockedClient {
     const { clock, holdMs, outcomeMs } = this.#world;
     this.#timer?.cancel();
     this.#timer = clock.setTimer(waitMs, () => {
-      const mayHaveTaken = this.#asked > 0 && this.#ending !== 'gone';
+      const { onlyReads } = this.#request;
+      const mayHaveTaken = this.#asked > 0 && this.#ending !== 'gone' && !onlyReads;
       if (mayHaveTaken && !isLast) return this.#limit(Math.max(0, outcomeMs - holdMs), true);
       this.#isOver = true;
       this.#tell();
@@ -157,20 +167,25 @@ export class BlockedClient {
       if (reply !== undefined) return reply;
       if (leader === undefined || outcome?.kind === 'failed') await this.#pause();
     }
+    if (this.#request.onlyReads) return NO_LEADER_TO_READ;
     return this.#asked > 0 ? UNKNOWN : NO_LEADER;
   }
 
-  /** At once: nobody was asked, and the reply does not say that nothing was there. */
+  /** At once: nobody has taken anything for it, and the reply does not say that nothing was there. */
   #mayEnd(): boolean {
-    return this.#asked === 0 && (this.#ending === 'error' || this.#ending === 'gone');
+    const nobodyKnows = this.#asked === 0 || this.#request.onlyReads;
+    return nobodyKnows && (this.#ending === 'error' || this.#ending === 'gone');
   }
 
   /** Undefined: it is to be asked again. */
   #replyOf(outcome: WaitOutcome): Reply | undefined {
     switch (outcome.kind) {
       case 'served':
-        this.#world.confirm(this.#request.place, this.#request.id);
+        if (!this.#request.onlyReads) this.#world.confirm(this.#request.place, this.#request.id);
         return outcome.reply;
+      case 'concrete':
+        this.#line = outcome.line;
+        return undefined;
       case 'withdrawn':
         return this.#ending && this.#endReply();
       case 'superseded':
@@ -199,7 +214,8 @@ export class BlockedClient {
 
   /** One attempt; undefined when something has changed that makes another one necessary. */
   async #ask(leader: LeaderHint): Promise<WaitOutcome | undefined> {
-    const { id, place, line, protocol } = this.#request;
+    const { id, place, protocol } = this.#request;
+    const line = this.#line;
     const withdraw = this.#withdraws(leader);
     const ask = new AbortController();
     this.#asked++;
@@ -237,7 +253,8 @@ export class BlockedClient {
   /** Its namespace was deleted, and all its partitions with it; or the partition was rebuilt. */
   #gone(): Reply | undefined {
     const reply = goneReply(this.#world.router.routes, this.#request.place);
-    return reply === REBUILT && this.#asked > 0 ? REBUILT_UNKNOWN : reply;
+    const mayHaveTaken = this.#asked > 0 && !this.#request.onlyReads;
+    return reply === REBUILT && mayHaveTaken ? REBUILT_UNKNOWN : reply;
   }
 
   #isOld({ node, term }: LeaderHint): boolean {

@@ -8,7 +8,7 @@ import type { PartitionId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import { ownList } from '../../common/own-bytes.ts';
 import type { Random } from '../../common/random.ts';
-import type { BlockingForm, NodeCommand, WriteCommand } from '../commands/rows/command.ts';
+import type { NodeCommand, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
 import type { NodeContext, Session } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { lineBytes } from '../partition/entries/envelope.ts';
@@ -42,8 +42,9 @@ export type ExclusiveRequest = Waiting & {
 /** A command of one partition that waits when it finds nothing. */
 export interface BlockingTarget {
   readonly kind: 'blocking';
-  readonly command: WriteCommand;
-  readonly form: BlockingForm;
+  readonly command: ReadCommand | WriteCommand;
+  /** 0: for ever. */
+  readonly timeoutMs: number;
   /** It may be kept for hours: in memory of its own, not in a piece that many requests share. */
   readonly line: CommandLine;
   readonly partition: PartitionId;
@@ -54,12 +55,13 @@ export function blockingTarget(
   target: Target | ExecTarget,
   args: CommandLine,
 ): BlockingTarget | undefined {
-  if (target.kind !== 'one' || target.command.kind !== 'write') return undefined;
+  if (target.kind !== 'one') return undefined;
   const { command, partition } = target;
   if (command.blocking === undefined) return undefined;
-  const line = ownList(args);
-  const form = command.blocking(line);
-  return form && { kind: 'blocking', command, form, line, partition };
+  const form = command.blocking(args);
+  if (form === undefined) return undefined;
+  const { timeoutMs } = form;
+  return { kind: 'blocking', command, timeoutMs, line: ownList(args), partition };
 }
 
 export interface ExclusiveGround {
@@ -154,7 +156,7 @@ function runParts(
 function runBlocking(
   ground: ExclusiveGround,
   { args, slot }: Waiting,
-  { command, form, partition }: BlockingTarget,
+  { command, timeoutMs, partition }: BlockingTarget,
 ): void {
   const { clock, watch, session, logger } = ground;
   const arrivedMs = clock.monotonicMs();
@@ -167,7 +169,8 @@ function runBlocking(
   if (moved !== undefined) return finish(moved, true);
   const place = ground.place(partition);
   const { protocol } = slot;
-  const blocked = ground.block({ place, line: args, protocol, timeoutMs: form.timeoutMs });
+  const onlyReads = command.kind === 'read';
+  const blocked = ground.block({ place, line: args, protocol, onlyReads, timeoutMs });
   session.blocked = { end: (how) => blocked.end(how) };
   blocked.reply.then(
     (reply) => finish(reply),

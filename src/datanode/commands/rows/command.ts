@@ -148,15 +148,30 @@ export interface ReadCommand extends CommandBase {
    * and it runs on them.
    */
   readonly gathers?: readonly GatheredType[];
+  /** As a write's; what waits is read again, and takes nothing. */
+  readonly blocking?: (args: readonly Buffer[]) => ReadingForm | undefined;
 }
 
-/** A request that waits until a list or sorted set has something for it (redis.io, BLPOP). */
+/** A request that waits until a stream has entries for it, which others may read as well (redis.io, XREAD). */
+export interface ReadingForm {
+  readonly keys: readonly Buffer[];
+  /** Of each key the ID behind which it reads, as it was sent; `$`: the last one there is. */
+  readonly ids: readonly Buffer[];
+  /** 0: for ever. */
+  readonly timeoutMs: number;
+  /** The same request of other keys and IDs. */
+  readonly of: (keys: readonly Buffer[], ids: readonly Buffer[]) => readonly Buffer[];
+}
+
+/** A request that waits until one of its keys has something for it to take (redis.io, BLPOP). */
 export interface BlockingForm {
   /** In the order in which they are looked at. */
   readonly keys: readonly Buffer[];
-  readonly type: 'list' | 'zset';
+  readonly type: 'list' | 'zset' | 'stream';
   /** 0: for ever. */
   readonly timeoutMs: number;
+  /** Of a stream: those of one group share its entries, each group is given all of them. */
+  readonly group?: Buffer;
   /** The key that it adds to. */
   readonly fills?: Buffer;
   /** The same request of one of its keys alone. */
@@ -167,8 +182,11 @@ export interface WriteCommand extends CommandBase {
   readonly kind: 'write';
   /** Leaves nothing of the partition's Redis data: apply clears the range instead of running it. */
   readonly empties?: boolean;
-  /** What it waits for when its run finds nothing; of arguments that `prepare` has taken. */
-  readonly blocking?: (args: readonly Buffer[]) => BlockingForm;
+  /**
+   * What it waits for when its run finds nothing, of arguments that `prepare` has taken; undefined: they
+   * do not ask for that.
+   */
+  readonly blocking?: (args: readonly Buffer[]) => BlockingForm | undefined;
   readonly prepare: (args: readonly Buffer[]) => Prepared<WriteRun>;
 }
 

@@ -109,8 +109,14 @@ function mayBeCarried(command: Command, line: Line): boolean {
   if (name === 'exec') return true;
   if (name === 'watch' || name.startsWith('kv.')) return false;
   if (arity > 0 ? line.length !== arity : line.length < -arity) throw wrongArity(name);
-  if (command.kind === 'write' && command.blocking !== undefined) return false;
+  if (mayWait(command, line)) return false;
   return keysOf(command, line).length > 0;
+}
+
+/** What is malformed is refused for that. */
+function mayWait(command: Command, line: Line): boolean {
+  if (command.kind === 'node' || command.blocking === undefined) return false;
+  return command.prepare(line).ok && command.blocking(line) !== undefined;
 }
 
 /** What the command within says of its arguments. */

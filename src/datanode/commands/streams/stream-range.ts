@@ -22,6 +22,7 @@ import { intervalEnd, intervalStart } from './stream-args.ts';
 import { parseRead, type StreamRead } from './stream-read-args.ts';
 import { entryReply } from './stream-replies.ts';
 import { keysOfRead, streamColumn } from './stream-rows.ts';
+import { streamReading } from './stream-waits.ts';
 
 interface Range {
   readonly key: Buffer;
@@ -138,5 +139,6 @@ export const streamRangeCommands: readonly Command[] = [
     summary: 'Returns the entries of streams behind given IDs, and waits for some if asked to.',
     parse: parseRead,
     run: runRead,
+    blocking: streamReading,
   }),
 ];

@@ -32,6 +32,7 @@ import { noKeyOrGroup } from './stream-errors.ts';
 import { type ReadOptions, readOptions } from './stream-read-args.ts';
 import { entryReply, goneReply } from './stream-replies.ts';
 import { fromStreams, keysOfRead, streamColumn } from './stream-rows.ts';
+import { groupReading } from './stream-waits.ts';
 
 /** `new`: what no consumer was given; else what is pending for this one behind the ID. */
 type From = StreamId | 'new';
@@ -215,5 +216,6 @@ export const streamReadGroupCommands: readonly Command[] = [
     appliesFrom: fromStreams,
     parse: parseReadGroup,
     run: runReadGroup,
+    blocking: groupReading,
   }),
 ];

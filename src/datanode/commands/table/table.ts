@@ -171,7 +171,10 @@ function byName(commands: readonly Command[]): ReadonlyMap<string, Command> {
 }
 
 type AnyColumn = Partial<
-  Omit<NodeCommand, 'kind'> & Omit<ReadCommand, 'kind' | 'prepare'> & Omit<WriteCommand, 'kind'>
+  Omit<NodeCommand, 'kind'> &
+    Omit<ReadCommand, 'kind' | 'prepare' | 'blocking'> &
+    Omit<WriteCommand, 'kind' | 'blocking'> &
+    (Pick<ReadCommand, 'blocking'> | Pick<WriteCommand, 'blocking'>)
 >;
 
 /**

@@ -77,6 +77,8 @@ export interface ChangeSet {
   readonly elements: ReadonlySet<string> | undefined;
 }
 
+type KeyListener = (key: Buffer) => void;
+
 /**
  * Called once with the whole write set before it becomes a batch; what it puts joins the batch.
  * `before` is the state without the Txn. The seam of secondary indexes.
@@ -122,7 +124,8 @@ export class Txn implements WriteView {
   #leavesGarbage = false;
   #events: KeyEvent[] = [];
   #recording = false;
-  #onKeyPut: ((key: Buffer) => void) | undefined;
+  #onKeyPut: KeyListener | undefined;
+  #onKeyDelete: KeyListener | undefined;
   #elements: ElementNames | undefined;
 
   /**
@@ -175,9 +178,10 @@ export class Txn implements WriteView {
     this.#events = [...events, ...this.#events];
   }
 
-  /** Tells `listener` of every record of a key that is put from now on, by its engine key. */
-  observeKeys(listener: ((key: Buffer) => void) | undefined): void {
-    this.#onKeyPut = listener;
+  /** Tells, by its engine key, of every record of a key that is put from now on, and that is deleted. */
+  observeKeys(onPut: KeyListener | undefined, onDelete?: KeyListener): void {
+    this.#onKeyPut = onPut;
+    this.#onKeyDelete = onDelete;
   }
 
   /** Those kept so far, in order. */
@@ -231,6 +235,7 @@ export class Txn implements WriteView {
   }
 
   del(key: Buffer): void {
+    if (this.#onKeyDelete !== undefined && key[0] === tags.key) this.#onKeyDelete(key);
     this.#overlay.set(key, undefined);
   }
 

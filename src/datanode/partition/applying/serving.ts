@@ -3,7 +3,8 @@
  * entry was applied is looked at after the command that did it (EXEC is one), those who wait for it
  * are served in their order while it has something, then the keys that this has filled. So nobody
  * sees an element that was somebody's. What each is given is kept under its id, which is served at
- * most once whatever entries carry it.
+ * most once whatever entries carry it. Who waits in a group of a stream is told as well that either is
+ * gone.
  */
 import type { BlockingForm } from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
@@ -33,6 +34,10 @@ export const NOT_KEPT = encodeReply(
   ),
   2,
 );
+
+/** As Redis 7.0 says it. */
+const NO_STREAM = error('UNBLOCKED the stream key no longer exists');
+const NO_GROUP = error('NOGROUP the consumer group this client was blocked on no longer exists');
 
 interface Candidate {
   readonly waiter: CarriedWaiter;
@@ -76,7 +81,10 @@ export class Serving {
       this.#index(candidate);
     }
     for (const key of ready) this.#fill(encodeKey(key));
-    this.#txn.observeKeys((place) => this.#fill(place));
+    const fill = (place: Buffer) => this.#fill(place);
+    const isOfStreams = this.#candidates.some(({ form }) => form.type === 'stream');
+    // for others it would be another order in which keys are filled than that of builds before streams
+    this.#txn.observeKeys(fill, isOfStreams ? fill : undefined);
   }
 
   /** `serveFilled` has something to do. */
@@ -91,11 +99,17 @@ export class Serving {
       this.#filled.delete(place);
       const { key, waiting } = this.#byPlace.get(place)!;
       let type = this.#typeOf(key);
+      /** Groups that have nothing more for anybody in them. */
+      const dry = new Set<string>();
       for (const candidate of waiting) {
-        const { form } = candidate;
-        if (candidate.served || type !== form.type) continue;
+        const { form, waiter } = candidate;
+        const group = form.group?.toString('latin1');
+        if (candidate.served || (group !== undefined && dry.has(group))) continue;
+        if (type !== form.type && (group === undefined || waiter.asked)) continue;
         if (this.#isPauseDue()) await this.#context.pace.pause();
-        await this.#serve(candidate, candidate.waiter.asked ? undefined : form.only(key));
+        if (type !== form.type) this.#give(candidate, NO_STREAM);
+        else await this.#serve(candidate, waiter.asked ? undefined : form.only(key));
+        if (group !== undefined && !candidate.served) dry.add(group);
         // only what is given changes it: thousands who wait for more ask for nothing
         type = this.#typeOf(key);
       }
@@ -144,14 +158,24 @@ export class Serving {
 
   /** `line`: undefined for the request as it was sent. */
   async #serve(candidate: Candidate, line: CommandLine | undefined): Promise<void> {
-    const { waiter } = candidate;
+    const { waiter, form } = candidate;
     const reply = await applyLine(this.#txn, line ?? waiter.line, this.#context);
     if (reply.kind === 'null' || reply.kind === 'nullArray') return;
+    const isGone = form.type === 'stream' && line !== undefined && isNoGroup(reply);
+    this.#give(candidate, isGone ? NO_GROUP : reply);
+  }
+
+  #give(candidate: Candidate, reply: Reply): void {
+    const { waiter } = candidate;
     candidate.served = true;
     const bytes = encodeReply(reply, waiter.protocol);
     keepServed(this.#txn, waiter.id, bytes, NOT_KEPT);
     this.served.push({ id: waiter.id, reply: { kind: 'encoded', bytes } });
   }
+}
+
+function isNoGroup(reply: Reply): boolean {
+  return reply.kind === 'error' && reply.text.startsWith('NOGROUP ');
 }
 
 /** Throws TOO_NEW: whom a newer build serves, this one cannot (see `applyLine`). */

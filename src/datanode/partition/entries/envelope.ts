@@ -146,6 +146,10 @@ function applyVersionOf(body: EnvelopeBody): number {
   let version = body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
   if (body.once !== undefined) version = ONCE_VERSION;
   for (const line of body.lines) version = Math.max(version, newestIn(line).version);
+  // whoever does not know what a client waits by cannot serve it
+  for (const { line } of body.waiting?.waiters ?? []) {
+    version = Math.max(version, newestIn(line).version);
+  }
   return version;
 }
 

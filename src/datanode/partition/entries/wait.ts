@@ -18,6 +18,8 @@ export type WaitOutcome =
   | { readonly kind: 'served'; readonly reply: Reply }
   /** It was not served, and never will be unless it is asked again. */
   | { readonly kind: 'withdrawn' }
+  /** It reads behind what is last: nothing is there yet, and it is to be asked again as `line`. */
+  | { readonly kind: 'concrete'; readonly line: CommandLine }
   /** It was asked again under the same id: that one is answered. */
   | { readonly kind: 'superseded' }
   /** Not known here; whether it may be asked again is the code's business. */

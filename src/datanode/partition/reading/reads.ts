@@ -103,13 +103,28 @@ export class Reads {
   }
 
   gather(batch: CommandBatch): Promise<readonly LineResult[]> {
+    return this.#take(batch, (read) => this.#fresh.push(read));
+  }
+
+  /**
+   * Of whom a round has been confirmed for before, and all applied that it had to see: what is applied by
+   * now is newer still (see `#onPlace`).
+   */
+  again(batch: CommandBatch): Promise<readonly LineResult[]> {
+    return this.#take(batch, (read) => {
+      this.#rejoin(read);
+      this.resume();
+    });
+  }
+
+  #take(batch: CommandBatch, begin: (read: PendingRead) => void): Promise<readonly LineResult[]> {
     if (this.#count >= limits.proposalsPerPartitionMax) {
       return Promise.resolve(failAll(batch, 'BUSY', 'too many reads are waiting'));
     }
     this.#count++;
     return new Promise((resolve) => {
       const singlePoint = isSinglePoint(batch);
-      this.#fresh.push({ batch, singlePoint, size: 'small', place: undefined, resolve });
+      begin({ batch, singlePoint, size: 'small', place: undefined, resolve });
     });
   }
 

@@ -7,11 +7,12 @@ import type { KeyShare } from '../../../common/hash.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { Random } from '../../../common/random.ts';
+import { resolveCommand } from '../../commands/table/table.ts';
 import { findKey } from '../../encoding/keyspace/keyspace.ts';
 import { findServed } from '../../encoding/sessions/served.ts';
 import { createView } from '../../encoding/txn/txn.ts';
 import type { ProposeResult, RaftNode, ReadState } from '../../raft/ready.ts';
-import { OK } from '../../resp/reply.ts';
+import { OK, type Reply } from '../../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from '../applying/applier.ts';
 import { type EntriesGround, RecentEntries } from '../applying/recent-entries.ts';
 import type {
@@ -32,9 +33,11 @@ import { FollowerReads } from '../reading/follower-reads.ts';
 import { type ReadGround, Reads } from '../reading/reads.ts';
 import type { ReplicaState } from '../storage/state.ts';
 import { reachOf, servedBefore } from '../waiting/reach.ts';
+import type { StreamReaders } from '../waiting/stream-readers.ts';
 import { type Draft, Waiters } from '../waiting/waiters.ts';
 import { Watches } from '../waiting/watches.ts';
 import type { MemberBuilds } from './replica-world.ts';
+import { createReaders, groupStandings, ownBatch } from './stream-waits.ts';
 
 /** Confirmations wait this long for an entry to join. */
 const CONFIRM_ALONE_MS = 1_000;
@@ -63,6 +66,7 @@ export class Requests {
   readonly #followerReads: FollowerReads;
   readonly #watches: Watches;
   readonly #waiters: Waiters;
+  readonly #readers: StreamReaders;
   readonly #recent: RecentEntries;
   readonly #cohort: Companion;
   /** Since when there have been confirmations that no entry has taken along. */
@@ -97,8 +101,10 @@ export class Requests {
       appliedIndex: ground.appliedIndex,
       clearing: () => ground.clearing(),
       typeOf: (key) => findKey(createView(engine()), key, nowMs()).live?.type,
+      groupsOf: (key) => groupStandings(createView(engine()), key, nowMs()),
       keptReply: (id) => findServed(createView(engine()), id),
     });
+    this.#readers = createReaders(ground, this.#reads);
   }
 
   /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
@@ -135,9 +141,18 @@ export class Requests {
 
   /** `gone` aborts when nobody waits for the outcome any more. */
   wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    if (resolveCommand(request.line)?.kind === 'read') return this.#waitReading(request, gone);
+    const reply = request.withdraw ? undefined : this.#refusalOfNewer()?.(request.line);
+    if (reply !== undefined) return Promise.resolve({ kind: 'served', reply });
     const { isNew, outcome } = this.#waiters.ask(request);
     gone?.addEventListener('abort', () => this.#waiters.leave(request), { once: true });
     if (isNew) void this.#confirmLeadership(request);
+    return outcome;
+  }
+
+  #waitReading(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome> {
+    const outcome = this.#readers.ask(request);
+    gone?.addEventListener('abort', () => this.#readers.leave(request), { once: true });
     return outcome;
   }
 
@@ -151,6 +166,7 @@ export class Requests {
   flush(): void {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.hasSuspected) this.#lookAtSuspected();
+    if (this.#readers.isDue) this.#readers.work();
     if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
     if (this.#reads.hasFresh) this.#reads.flush(this.#ground.raft);
   }
@@ -169,17 +185,21 @@ export class Requests {
       batch.ofScripts || entries.some(({ served = [] }) => served.length > 0),
     );
     if (batch.ofScripts) this.#waiters.onScripts(batch.changed);
+    this.#waiters.onChanged(batch.changed);
+    this.#readers.onChanged(batch.changed);
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);
     }
     this.#noteCohort();
     this.#waiters.decideAll();
+    if (this.#waiters.hasSuspected) this.#ground.requestTurn();
   }
 
   /** All of the partition's data goes now. */
   onClear(): void {
     this.#watches.onClear();
+    this.#waiters.onClear();
   }
 
   fateOf(entry: EntryPlace): EntryFate {
@@ -214,6 +234,7 @@ export class Requests {
   stepDown(): void {
     this.#reads.failAll('NOT_LEADER', 'leadership was lost');
     this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
+    this.#readers.failAll('NOT_LEADER', 'leadership was lost');
     this.#watches.stepDown();
   }
 
@@ -236,20 +257,14 @@ export class Requests {
     this.#reads.failAll('STOPPING', why);
     this.#followerReads.failAll('STOPPING', why);
     this.#waiters.failAll('STOPPING', why);
+    this.#readers.failAll('STOPPING', why);
   }
 
   /** A read of nothing: the round that it takes part in is what matters. */
   async #confirmLeadership(request: WaitRequest): Promise<void> {
-    const [result] = await this.#reads.gather({
-      namespace: '',
-      partition: 0,
-      kind: 'read',
-      lines: [request.line],
-      prepared: [{ run: () => OK, singlePoint: true }],
-      protocol: request.protocol,
-      term: undefined,
-      deadlineMs: this.#ground.clock.monotonicMs() + limits.holdMs,
-    });
+    const { line, protocol } = request;
+    const read = { line, run: () => OK, protocol, singlePoint: true };
+    const [result] = await this.#reads.gather(ownBatch(read, this.#ground.clock));
     if (!result!.ok) return this.#waiters.fail(request, result!.code, result!.message);
     this.#waiters.confirm(request);
     if (this.#waiters.isDue) this.#ground.requestTurn();
@@ -264,6 +279,7 @@ export class Requests {
 
   /** Some of them: the others in the next turns. */
   #lookAtSuspected(): void {
+    if (this.#ground.clearing()) return;
     this.#waiters.lookAtSuspected();
     if (this.#waiters.hasSuspected) this.#ground.requestTurn();
   }
@@ -280,13 +296,19 @@ export class Requests {
 
   /** What a member would not know is refused, as long as a node of an older build is known of. */
   #gatherKnown(batch: CommandBatch): Promise<readonly LineResult[]> {
-    const { hasOlderNodes, olderNode, applied } = this.#ground;
     const gather = (known: CommandBatch) => this.#watches.gather(known);
-    if (!hasOlderNodes()) return gather(batch);
+    const refusal = this.#refusalOfNewer();
+    return refusal === undefined ? gather(batch) : executeRefusing(batch, refusal, gather);
+  }
+
+  /** Undefined: no node of an older build is known of. */
+  #refusalOfNewer(): ((line: CommandLine) => Reply | undefined) | undefined {
+    const { hasOlderNodes, olderNode, applied } = this.#ground;
+    if (!hasOlderNodes()) return undefined;
     const { voters, votersOutgoing, learners } = applied().confState;
     const older = (version: number) =>
       olderNode(version, [...voters, ...votersOutgoing, ...learners]);
-    return executeRefusing(batch, (line) => refusalOfNewer(line, older), gather);
+    return (line) => refusalOfNewer(line, older);
   }
 
   #gatherWrites(batch: CommandBatch): Promise<readonly LineResult[]> {
@@ -301,6 +323,7 @@ export class Requests {
   }
 
   #propose(): void {
+    this.#refuseWaiters();
     const drafts: Draft[] = [];
     const timeMs = this.#ground.nowMs();
     this.#proposals.flush(
@@ -319,6 +342,12 @@ export class Requests {
     if (this.#proposals.hasGathered) this.#ground.requestTurn();
   }
 
+  /** Members may be of an older build than those when they came. */
+  #refuseWaiters(): void {
+    const refusal = this.#waiters.count > 0 ? this.#refusalOfNewer() : undefined;
+    if (refusal !== undefined) this.#waiters.refuse(refusal);
+  }
+
   /** What whoever does not lead proposes is refused: it need not look. */
   #storedBytes(key: Buffer): number {
     const { raft, engine } = this.#ground;
@@ -327,6 +356,7 @@ export class Requests {
 
   /** An entry of its own for those who wait for what is there already, or for confirmations. */
   #proposeServing(): void {
+    this.#refuseWaiters();
     const draft = this.#waiters.draft([]);
     if (draft.part !== undefined)
       this.#append([this.#encode([], draft, this.#ground.nowMs())], [draft]);

@@ -22,7 +22,24 @@ const argumentsBefore: ReadonlyMap<string, number> = new Map([
   ['zadd', 3],
   ['geoadd', 4],
 ]);
-const addsOne = new Set(['lmove', 'rpoplpush', 'blmove', 'brpoplpush', 'linsert', 'zincrby']);
+const addsOne = new Set([
+  'lmove',
+  'rpoplpush',
+  'blmove',
+  'brpoplpush',
+  'linsert',
+  'zincrby',
+  'xadd',
+]);
+/**
+ * What consumers of a stream send all the time while others wait for its next entries, and what is sent
+ * behind each of them: nobody has anything of these.
+ */
+const addsNone = new Set([
+  ...['xack', 'xclaim', 'xautoclaim', 'xdel', 'xreadgroup', 'xsetid', 'xtrim'],
+  ...['xgroup|create', 'xgroup|createconsumer', 'xgroup|delconsumer', 'xgroup|setid'],
+  ...['expire', 'expireat', 'pexpire', 'pexpireat', 'persist'],
+]);
 
 /** By key (latin1). */
 export function fillsOf(lines: readonly CommandLine[]): Map<string, number> {
@@ -47,6 +64,7 @@ function collect(request: CommandLine, fills: Map<string, number>, byScripts: Se
     for (const inner of decodeExec(line) ?? []) collect(inner, fills, byScripts);
     return;
   }
+  if (addsNone.has(command.name)) return;
   const elements = elementsOf(command, line);
   for (const key of keysOf(command, line)) {
     const name = key.toString('latin1');

@@ -1,6 +1,6 @@
 /**
- * Keys that somebody waits for and scripts may have filled, which no entry was to serve: they are looked
- * at once the script is applied, some in a turn.
+ * Keys that somebody waits for and scripts may have filled, or that are gone, which no entry was to serve:
+ * they are looked at once that is applied, some in a turn.
  */
 import { decodeKey, isRecordKey } from '../../encoding/records/key.ts';
 import type { ChangeSet } from '../../encoding/txn/txn.ts';
@@ -34,6 +34,20 @@ export class SuspectedKeys {
       if (after === undefined || !isRecordKey(key)) continue;
       const name = decodeKey(key).key.toString('latin1');
       if (isWaitedFor(name)) this.#names.add(name);
+    }
+  }
+
+  addAll(names: Iterable<string>): void {
+    for (const name of names) this.#names.add(name);
+  }
+
+  /** Of what a batch changed: those of `waited` that are deleted. */
+  addGone(changed: ChangeSet, waited: ReadonlyMap<string, unknown>): void {
+    if (changed.elements !== undefined) return this.addAll(waited.keys());
+    for (const { key, after } of changed.all()) {
+      if (after !== undefined || !isRecordKey(key)) continue;
+      const name = decodeKey(key).key.toString('latin1');
+      if (waited.has(name)) this.#names.add(name);
     }
   }
 

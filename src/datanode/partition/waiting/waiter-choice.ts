@@ -7,10 +7,13 @@ import { limits } from '../../../common/limits.ts';
 import type { BlockingForm } from '../../commands/rows/command.ts';
 import { type CarriedWaiter, waiterBytes } from '../entries/waiter-codec.ts';
 
-export type WaitedType = BlockingForm['type'];
-
 /** Of a type that nobody waits for: undefined. */
-export type WaitingFor<W> = Readonly<Record<WaitedType, Iterable<W> | undefined>>;
+export interface WaitingFor<W> {
+  readonly list?: Iterable<W> | undefined;
+  readonly zset?: Iterable<W> | undefined;
+  /** In groups, each of which is given all that is added. */
+  readonly stream?: Iterable<Iterable<W>> | undefined;
+}
 
 export interface Choosable {
   readonly request: Pick<CarriedWaiter, 'id' | 'line'>;
@@ -60,7 +63,7 @@ export class WaiterChoice<W extends Choosable> {
     return this.#taken.size >= limits.waitersPerEntryMax || this.#bytesLeft < 0;
   }
 
-  /** Of each type the first that wait for the key and take `count` elements. */
+  /** Of each queue the first that wait for the key and take `count` elements. */
   #takeFirst(key: string, count: number): void {
     for (const waiting of this.#waitingFor(key)) {
       if (!this.#takeFirstOf(waiting, count)) return;
@@ -69,10 +72,18 @@ export class WaiterChoice<W extends Choosable> {
 
   /** Who waits for what is there comes first: there may be no room for both. */
   #waitingFor(key: string): readonly Iterable<W>[] {
-    const { list, zset } = this.#ground.waiting(key);
-    if (list === undefined || zset === undefined) return [list ?? zset ?? []];
-    const isZset = this.#ground.typeOf(Buffer.from(key, 'latin1')) === 'zset';
-    return isZset ? [zset, list] : [list, zset];
+    const { list, zset, stream } = this.#ground.waiting(key);
+    const queues: readonly (readonly [string, readonly Iterable<W>[]])[] = [
+      ...(list ? [['list', [list]] as const] : []),
+      ...(zset ? [['zset', [zset]] as const] : []),
+      ...(stream ? [['stream', [...stream]] as const] : []),
+    ];
+    if (queues.length < 2) return queues[0]?.[1] ?? [];
+    const there = this.#ground.typeOf(Buffer.from(key, 'latin1'));
+    const isFirst = ([type]: (typeof queues)[number]) => type === there;
+    return [...queues.filter(isFirst), ...queues.filter((of) => !isFirst(of))].flatMap(
+      ([, those]) => those,
+    );
   }
 
   /** False when there is no room for more. */

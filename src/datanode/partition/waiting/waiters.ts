@@ -10,15 +10,19 @@ import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { BlockingForm } from '../../commands/rows/command.ts';
 import type { ChangeSet } from '../../encoding/txn/txn.ts';
+import type { Reply } from '../../resp/reply.ts';
 import type { Served } from '../applying/serving.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { blockingRequest } from '../entries/blocking-request.ts';
 import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
-import { type CarriedWaiter, type WaitingPart, waiterBytes } from '../entries/waiter-codec.ts';
+import type { CarriedWaiter, WaitingPart } from '../entries/waiter-codec.ts';
 import { ALL, fillAnyKey, fillsOf } from './fills.ts';
 import { FillsOnTheWay } from './fills-on-the-way.ts';
+import { carriedOf, type GroupDraft, type GroupStanding, ReadyGroups } from './ready-groups.ts';
 import { SuspectedKeys } from './suspected-keys.ts';
-import { longestWaiting, type WaitedType, WaiterChoice } from './waiter-choice.ts';
+import { longestWaiting, WaiterChoice } from './waiter-choice.ts';
+import { WaiterQueues } from './waiter-queues.ts';
+import { failed, memoryBytes, refusalOfMore } from './waiting-room.ts';
 
 export interface WaiterGround {
   /** Of the log, applied or not. */
@@ -28,6 +32,8 @@ export interface WaiterGround {
   clearing(): boolean;
   /** What is under the key now: a type, or undefined. */
   typeOf(key: Buffer): string | undefined;
+  /** Of the stream under the key: what it has for a group. */
+  groupsOf(key: Buffer): (group: Buffer) => GroupStanding;
   /** What is kept under the id, as bytes of the protocol it was asked in. */
   keptReply(id: Buffer): Buffer | undefined;
 }
@@ -61,28 +67,26 @@ interface Waiter {
 export interface Draft {
   readonly part: WaitingPart | undefined;
   readonly waiters: readonly Waiter[];
+  /** Of streams that it serves. */
+  readonly groups: readonly GroupDraft<Waiter>[];
   /** Elements it may add to keys that somebody waits for. */
   readonly fills: ReadonlyMap<string, number>;
 }
 
-const ARGUMENT_BYTES = 128;
-const NOTHING: Draft = { part: undefined, waiters: [], fills: new Map() };
+const NOTHING: Draft = { part: undefined, waiters: [], groups: [], fills: new Map() };
 const name = (key: Buffer) => key.toString('latin1');
 
 export class Waiters {
   readonly #ground: WaiterGround;
   /** In order of arrival. */
   readonly #byId = new Map<string, Waiter>();
-  /** Apart by what they wait for: an entry is to look at those alone whom it may serve. */
-  readonly #byKey: Readonly<Record<WaitedType, Map<string, Set<Waiter>>>> = {
-    list: new Map(),
-    zset: new Map(),
-  };
+  readonly #queues = new WaiterQueues<Waiter>();
   /** An applied entry, or a confirmation, may decide what becomes of them. */
   readonly #undecided = new Set<Waiter>();
   /** For these, and for these keys, an entry has to be proposed. */
   readonly #due = new Set<Waiter>();
   readonly #ready = new Map<string, Buffer>();
+  readonly #readyGroups = new ReadyGroups<Waiter>();
   readonly #onTheWay = new FillsOnTheWay();
   readonly #suspected = new SuspectedKeys();
   #confirmations: Buffer[] = [];
@@ -99,7 +103,7 @@ export class Waiters {
 
   /** An entry has to be proposed for those who wait. */
   get isDue(): boolean {
-    return this.#due.size > 0 || this.#ready.size > 0;
+    return this.#due.size + this.#ready.size + this.#readyGroups.count > 0;
   }
 
   /** There are keys to be looked at in the next turns, by `lookAtSuspected`. */
@@ -120,15 +124,9 @@ export class Waiters {
     const known = this.#byId.get(name(request.id));
     if (known !== undefined) return { isNew: false, outcome: this.#takeOver(known, request) };
     const form = blockingRequest(request.line);
-    if (form === undefined) return refused('BAD_FRAME', 'this is no blocking command');
-    const { waitersPerPartitionMax, waiterBytesPerPartitionMax } = limits;
-    if (this.#byId.size >= waitersPerPartitionMax) {
-      return refused('BUSY', `more than ${waitersPerPartitionMax} clients wait`);
-    }
-    if (this.#bytes >= waiterBytesPerPartitionMax) {
-      const text = `clients wait with requests of more than ${waiterBytesPerPartitionMax} bytes`;
-      return refused('BUSY', text);
-    }
+    if (form === undefined) return refused(failed('BAD_FRAME', 'this is no blocking command'));
+    const refusal = refusalOfMore(this.#byId.size, this.#bytes);
+    if (refusal !== undefined) return refused(refusal);
     const outcome = new Promise<WaitOutcome>((resolve) => {
       this.#register(request, form, resolve);
     });
@@ -169,19 +167,26 @@ export class Waiters {
     if (this.#byId.size === 0 && this.#confirmations.length === 0) return NOTHING;
     const confirmed = this.#confirmations.splice(0, limits.confirmationsPerEntryMax);
     const serves = lines.length === 0;
-    const ready = serves ? this.#firstReady() : [];
+    const readyKeys = serves ? this.#firstReady() : [];
+    const readyGroups = serves ? this.#readyGroups.first() : [];
     const fills = this.#byId.size === 0 ? new Map<string, number>() : fillsOf(lines);
-    for (const key of ready) fills.set(name(key), ALL);
+    for (const key of readyKeys) fills.set(name(key), ALL);
     const brought = fillAnyKey(lines) ? longestWaiting(this.#byId.values(), fills) : [];
-    const waiters = this.#pick(fills, serves ? this.#due : brought);
-    for (const key of [...fills.keys()]) if (!this.#isWaitedFor(key)) fills.delete(key);
+    const due = serves ? [...this.#due, ...readyGroups.flatMap(({ waiters }) => waiters)] : brought;
+    const waiters = this.#pick(fills, due);
+    const groups = carriedOf(readyGroups, waiters);
+    const ready = [...readyKeys, ...groups.map(({ queue }) => queue.key)];
+    // what is left of theirs is looked at when the entry is applied
+    for (const { queue } of groups) fills.set(name(queue.key), fills.get(name(queue.key)) ?? 0);
+    for (const key of [...fills.keys()]) if (!this.#queues.has(key)) fills.delete(key);
     if (waiters.length === 0 && confirmed.length === 0 && ready.length === 0) return NOTHING;
-    return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, fills };
+    return { part: { ready, waiters: waiters.map(carried), confirmed }, waiters, groups, fills };
   }
 
   /** The draft is in the log at `index`. */
-  onAppended({ part, waiters, fills }: Draft, index: LogIndex): void {
+  onAppended({ part, waiters, groups, fills }: Draft, index: LogIndex): void {
     if (part === undefined) return;
+    for (const { queue } of groups) this.#readyGroups.done(queue);
     for (const key of part.ready) this.#ready.delete(name(key));
     for (const waiter of waiters) {
       waiter.carriedBy = index;
@@ -207,9 +212,18 @@ export class Waiters {
   /** A batch with scripts, which changed so much, is in the engine. */
   onScripts(changed: ChangeSet): void {
     if (this.#byId.size === 0) return;
-    const { list, zset } = this.#byKey;
-    const waited = () => [...list.keys(), ...zset.keys()];
-    this.#suspected.add(changed, (key) => this.#isWaitedFor(key), waited);
+    this.#suspected.add(changed, this.#queues.has, this.#queues.keys);
+  }
+
+  /** The same of any batch: who waits in a group of a stream is told that it is gone. */
+  onChanged(changed: ChangeSet): void {
+    const { streams } = this.#queues;
+    if (streams.size > 0) this.#suspected.addGone(changed, streams);
+  }
+
+  /** All of the partition's data goes. */
+  onClear(): void {
+    this.#suspected.addAll(this.#queues.streams.keys());
   }
 
   /** Those that entries on their way may fill are looked at when these are applied. */
@@ -222,12 +236,23 @@ export class Waiters {
     for (const waiter of [...this.#undecided]) this.#decide(waiter);
   }
 
+  /** Those of whom `refusalOf` says that an entry must not carry them; one that is on its way decides. */
+  refuse(refusalOf: (line: CommandLine) => Reply | undefined): void {
+    const applied = this.#ground.appliedIndex();
+    for (const waiter of [...this.#byId.values()]) {
+      const isOpen = waiter.form.type === 'stream' && waiter.carriedBy <= applied;
+      const reply = isOpen ? refusalOf(waiter.request.line) : undefined;
+      if (reply !== undefined) this.#end(waiter, { kind: 'served', reply });
+    }
+  }
+
   /** Leadership is gone, or the replica stops: they ask again elsewhere. */
   failAll(code: ErrorCode, message: string): void {
     for (const waiter of [...this.#byId.values()]) {
       this.#end(waiter, { kind: 'failed', code, message });
     }
     this.#ready.clear();
+    this.#readyGroups.clear();
     this.#suspected.clear();
     this.#onTheWay.clear();
     this.#confirmations = [];
@@ -267,16 +292,7 @@ export class Waiters {
     this.#byId.set(name(request.id), waiter);
     this.#bytes += waiter.bytes;
     this.#undecided.add(waiter);
-    const byKey = this.#byKey[form.type];
-    for (const key of form.keys) {
-      const waiting = byKey.get(name(key));
-      if (waiting === undefined) byKey.set(name(key), new Set([waiter]));
-      else waiting.add(waiter);
-    }
-  }
-
-  #isWaitedFor(key: string): boolean {
-    return this.#byKey.list.has(key) || this.#byKey.zset.has(key);
+    this.#queues.add(waiter);
   }
 
   #withdraw(waiter: Waiter): void {
@@ -319,7 +335,9 @@ export class Waiters {
       return false;
     }
     if (waiter.cameWithdrawn && waiter.withdrawn) return true;
-    if (waiter.form.keys.some((key) => ground.typeOf(key) !== undefined)) this.#due.add(waiter);
+    const { type, keys } = waiter.form;
+    // of a group: that its stream, or the group, is not there is something to tell as well
+    if (type === 'stream' || keys.some((key) => ground.typeOf(key))) this.#due.add(waiter);
     return true;
   }
 
@@ -339,8 +357,9 @@ export class Waiters {
   #pick(fills: Map<string, number>, due: Iterable<Waiter>): Waiter[] {
     const ground = {
       waiting: (key: string) => ({
-        list: this.#byKey.list.get(key),
-        zset: this.#byKey.zset.get(key),
+        list: this.#queues.one('list', key),
+        zset: this.#queues.one('zset', key),
+        stream: this.#queues.streams.has(key) ? this.#queues.waitersOf(key) : undefined,
       }),
       expected: (key: string) => this.#onTheWay.elements(key),
       typeOf: (key: Buffer) => this.#ground.typeOf(key),
@@ -350,11 +369,13 @@ export class Waiters {
 
   /** Who is left of those who wait for the key has to be served by another entry. */
   #lookAt(key: string): void {
-    if (!this.#isWaitedFor(key)) return;
+    if (!this.#queues.has(key)) return;
     const bytes = Buffer.from(key, 'latin1');
+    const groups = this.#queues.groups(key);
+    if (groups !== undefined) this.#readyGroups.lookAt(groups, this.#ground.groupsOf(bytes));
     const type = this.#ground.typeOf(bytes);
     if (type !== 'list' && type !== 'zset') return;
-    for (const { withdrawn } of this.#byKey[type].get(key) ?? []) {
+    for (const { withdrawn } of this.#queues.one(type, key) ?? []) {
       if (withdrawn) continue;
       this.#ready.set(key, bytes);
       return;
@@ -365,26 +386,15 @@ export class Waiters {
     if (this.#byId.delete(name(waiter.id))) this.#bytes -= waiter.bytes;
     this.#undecided.delete(waiter);
     this.#due.delete(waiter);
-    const byKey = this.#byKey[waiter.form.type];
-    for (const key of waiter.form.keys) {
-      const waiting = byKey.get(name(key));
-      waiting?.delete(waiter);
-      if (waiting?.size === 0) byKey.delete(name(key));
-    }
+    for (const queue of this.#queues.delete(waiter)) this.#readyGroups.done(queue);
     waiter.resolve(outcome);
   }
-}
-
-/** Near enough: keys are held as names, too, and of short arguments the objects take most of it. */
-function memoryBytes(request: WaitRequest): number {
-  return 2 * waiterBytes(request) + request.line.length * ARGUMENT_BYTES;
 }
 
 function carried({ request: { id, line, protocol }, asked }: Waiter): CarriedWaiter {
   return { id, line, protocol, asked };
 }
 
-function refused(code: ErrorCode, message: string) {
-  const outcome: WaitOutcome = { kind: 'failed', code, message };
+function refused(outcome: WaitOutcome) {
   return { isNew: false, outcome: Promise.resolve(outcome) };
 }

@@ -19,7 +19,7 @@ import { batchOf, Trio } from '../trio.ts';
 vi.mock('../../../../src/datanode/commands/table/table.ts', async (original) => {
   const real = await original<typeof table>();
   const rows = new Map(real.commandTable);
-  rows.set('incr', { ...rows.get('incr')!, appliesFrom: () => 6 } as Command);
+  rows.set('incr', { ...rows.get('incr')!, appliesFrom: () => 7 } as Command);
   return { ...real, commandTable: rows };
 });
 

@@ -4,6 +4,7 @@ import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-
 import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import type { ChangeSet } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
+import type { GroupStanding } from '../../../../src/datanode/partition/waiting/ready-groups.ts';
 import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';
 import { type Draft, Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
 import { OK } from '../../../../src/datanode/resp/reply.ts';
@@ -16,12 +17,15 @@ let types: Map<string, string>;
 /** At what is under a key. */
 let looks = 0;
 let kept: Map<string, Buffer>;
+/** Of groups of streams, by `key group`. */
+let standings: Map<string, GroupStanding>;
 let outcomes: Map<string, WaitOutcome>;
 
 beforeEach(() => {
   [lastIndex, applied, clearing] = [10, 10, false];
   types = new Map();
   kept = new Map();
+  standings = new Map();
   outcomes = new Map();
   waiters = new Waiters({
     lastIndex: () => lastIndex,
@@ -31,6 +35,7 @@ beforeEach(() => {
       looks++;
       return types.get(key.toString());
     },
+    groupsOf: (key) => (group) => standings.get(`${key} ${group}`),
     keptReply: (id) => kept.get(id.toString()),
   });
 });
