@@ -36,6 +36,10 @@ const keyLines = [
     'GEORADIUSBYMEMBER a m 1 m STOREDIST b',
   ],
   ...['OBJECT ENCODING a', 'OBJECT HELP', 'MEMORY USAGE a', 'CONFIG GET a'],
+  ...['XADD a * f v', 'XRANGE a - +', 'XACK a g 1', 'XGROUP CREATE a g $', 'XINFO GROUPS a'],
+  ...['XREAD STREAMS a 0', 'XREAD COUNT 1 BLOCK 0 STREAMS a b c 0 0 $', 'XREAD streams streams 0'],
+  ...['XREADGROUP GROUP g c NOACK STREAMS a b > >', 'XREADGROUP GROUP g c COUNT 2 STREAMS a 0'],
+  ...['XREADGROUP GROUP g c STREAMS a', 'XREAD COUNT 1 STREAMS', 'XGROUP HELP'],
   ...['HSET a f v', 'HINCRBY a f 1', 'WATCH a b', 'SSUBSCRIBE a', 'PUBLISH a b', 'RESTORE a 0 x'],
   ...[
     'SDIFFSTORE c a b',

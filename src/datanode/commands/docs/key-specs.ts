@@ -91,16 +91,28 @@ export function keyUses(
   const specs = keySpecsOf(command).filter(({ flags }) => !flags.includes('not_key'));
   const vague = specs.some(
     ({ begin, find, flags }) =>
-      begin.type === 'unknown' || find.type === 'unknown' || flags.includes('incomplete'),
+      begin.type === 'unknown' ||
+      find.type === 'unknown' ||
+      flags.includes('incomplete') ||
+      // XREAD's keyword may stand among its options as the name of a group
+      isLimited(find),
   );
   if (specs.some(({ begin, find }) => countsWrong(begin, find, args))) return [];
   const uses = vague ? [] : specs.flatMap((spec) => usesOf(command, spec, args));
   if (uses.length > 0) return [...uses, ...missedBy(uses, found)];
   // what stands behind the first key is what the last specifications are about (SORT's STORE)
+  const ofAll = specs.length === 1;
   return found.map((key, at) => ({
     key,
-    flags: (at === 0 ? specs[0] : specs[specs.length - found.length + at])?.flags ?? UNKNOWN_USE,
+    flags:
+      (ofAll || at === 0 ? specs[0] : specs[specs.length - found.length + at])?.flags ??
+      UNKNOWN_USE,
   }));
+}
+
+/** Only a part of what is behind the first key are keys. */
+function isLimited(find: KeySpec['find']): boolean {
+  return find.type === 'range' && find.limit > 1;
 }
 
 const UNKNOWN_USE: readonly string[] = ['RW', 'access', 'update'];
