@@ -252,7 +252,8 @@ function syntaxOf({ name, subcommands }: Command): string {
 function shownSyntax(syntax: string): string {
   return syntax
     .replace(/\s+/g, ' ')
-    .replace(/[a-z-]+=(?=[([])/g, '')
+    .replace(/[a-z-]+=(?=[(['])/g, '')
+    .replace(/'([^']+)'/g, '$1')
     .replace(/:[a-z-]+/g, '');
 }
 

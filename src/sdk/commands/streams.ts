@@ -3,7 +3,6 @@ import type {
   CallOptions,
   Key,
   Nested,
-  Numeric,
   StreamEntry,
   Value,
   Variadic,
@@ -13,11 +12,11 @@ import type {
 export interface StreamCommands {
   /**
    * Appends an entry to a stream. Creates the key if it doesn’t exist. `XADD key [NOMKSTREAM]
-   * [(MAXLEN | MINID) threshold [LIMIT count]] id (field value)+`
+   * [(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id) (field value)+`
    */
   xadd(
     key: Key,
-    ...more: Variadic<'NOMKSTREAM' | 'MAXLEN' | 'MINID' | 'LIMIT'>
+    ...more: Variadic<'NOMKSTREAM' | 'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT' | '*'>
   ): Promise<string | null>;
   /** Removes entries from a stream and returns how many there were. `XDEL key id+` */
   xdel(key: Key, ...ids: Variadic): Promise<number>;
@@ -33,10 +32,10 @@ export interface StreamCommands {
     ...more: Variadic<'ENTRIESADDED' | 'MAXDELETEDID'>
   ): Promise<'OK'>;
   /**
-   * Removes entries from the beginning of a stream. `XTRIM key ((MAXLEN | MINID) threshold
-   * [LIMIT count])`
+   * Removes entries from the beginning of a stream. `XTRIM key ((MAXLEN | MINID) [= | ~]
+   * threshold [LIMIT count])`
    */
-  xtrim(key: Key, ...trim: Variadic<'MAXLEN' | 'MINID' | 'LIMIT'>): Promise<number>;
+  xtrim(key: Key, ...trim: Variadic<'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT'>): Promise<number>;
   /** Returns the entries of a stream between two IDs. `XRANGE key start end [COUNT count]` */
   xrange(
     key: Key,
@@ -88,7 +87,7 @@ export interface StreamCommands {
     group: Value,
     consumer: Value,
     minIdleTime: Value,
-    start: Numeric,
+    start: Value,
     ...more: Variadic<'COUNT' | 'JUSTID'>
   ): Promise<readonly Nested[]>;
   /**

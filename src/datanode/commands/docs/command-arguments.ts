@@ -7,6 +7,7 @@
  * - `(a b)` belong together, `[a b]` may be left out, `|` separates what excludes each other.
  * - `x+` may be repeated, `[x]*` is left out or repeated; in `[WORD x]*` the word is repeated as well.
  * - `name=` before a bracket names what it holds.
+ * - `'*'` is typed as it is as well, for what is no word; `name=` before it is the argument's name.
  */
 import { assert } from '../../../common/assert.ts';
 
@@ -49,7 +50,8 @@ const typesByName: ReadonlyMap<string, ArgumentType> = new Map(
 );
 
 const LEAF = /^[a-z][a-z0-9-]*(?::[a-z-]+)?$/;
-const WORDS = /[a-z][a-z-]*=(?=[([])|[()[\]|]|[+*]|[^\s()[\]|+*]+/g;
+const WORDS = /[a-z][a-z-]*=(?=[(['])|'[^']+'|[()[\]|]|[+*]|[^\s()[\]|+*]+/g;
+const QUOTED = /^'(.+)'$/;
 
 /** Throws for a line that is not of the language: the table is wrong. */
 export function parseSyntax(line: string): readonly Argument[] {
@@ -114,6 +116,8 @@ class SyntaxReader {
 }
 
 function oneWord(word: string, line: string): Argument {
+  const [, sign] = QUOTED.exec(word) ?? [];
+  if (sign !== undefined) return { ...leaf, name: sign, type: 'pure-token', token: sign };
   if (!LEAF.test(word))
     return { ...leaf, name: word.toLowerCase(), type: 'pure-token', token: word };
   const [name = '', given] = word.split(':');

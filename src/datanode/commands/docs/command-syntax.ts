@@ -181,31 +181,32 @@ geosearch key ${AREA} ${WITH}
 geosearchstore destination source ${AREA} [STOREDIST]
 `;
 
-const TRIM = `strategy=(MAXLEN | MINID) threshold:string [LIMIT count]`;
+const TRIM = `strategy=(MAXLEN | MINID) operator=[equal='=' | approximately='~'] threshold [LIMIT count]`;
+const LAST_OR_ID = `id-or-new=(id | new-id='$')`;
+const READ = `streams=(STREAMS key+ id+)`;
 
 const streams = `
 xack key group id+
-xadd key [NOMKSTREAM] trim=[${TRIM}] id data=(field value)+
-xautoclaim key group consumer min-idle-time start [COUNT count] [JUSTID]
-xclaim key group consumer min-idle-time id+ [IDLE ms] [TIME unix-time-milliseconds]
+xadd key [NOMKSTREAM] trim=[${TRIM}] id-or-auto=(auto-id='*' | id) data=(field value)+
+xautoclaim key group consumer min-idle-time start:string [COUNT count] [JUSTID]
+xclaim key group consumer min-idle-time id+ [IDLE ms:integer] [TIME unix-time-milliseconds]
   [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]
 xdel key id+
-xgroup|create key group id [MKSTREAM] [ENTRIESREAD entries-read]
+xgroup|create key group ${LAST_OR_ID} [MKSTREAM] [ENTRIESREAD entries-read:integer]
 xgroup|createconsumer key group consumer
 xgroup|delconsumer key group consumer
 xgroup|destroy key group
-xgroup|setid key group id [ENTRIESREAD entries-read]
+xgroup|setid key group ${LAST_OR_ID} [ENTRIESREAD entries-read:integer]
 xinfo|consumers key group
 xinfo|groups key
 xinfo|stream key full-block=[FULL [COUNT count]]
 xlen key
-xpending key group filters=[[IDLE min-idle-time] start end count [consumer]]
+xpending key group filters=[[IDLE min-idle-time:integer] start:string end:string count [consumer]]
 xrange key start:string end:string [COUNT count]
-xread [COUNT count] [BLOCK milliseconds] streams=(STREAMS key+ id+)
-xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK]
-  streams=(STREAMS key+ id+)
+xread [COUNT count] [BLOCK milliseconds] ${READ}
+xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] ${READ}
 xrevrange key end:string start:string [COUNT count]
-xsetid key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]
+xsetid key last-id [ENTRIESADDED entries-added:integer] [MAXDELETEDID max-deleted-id]
 xtrim key trim=(${TRIM})
 `;
 
