@@ -1,5 +1,5 @@
 /** Replies as text for transcripts: RESP2's view of them, one line per scalar. */
-import { formatDouble } from '../../../src/datanode/resp/encode-reply.ts';
+import { encodeReply, formatDouble } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 
 export function replyText(reply: Reply, indent = ''): string {
@@ -29,6 +29,9 @@ export function replyText(reply: Reply, indent = ''): string {
     case 'map':
     case 'pairs':
       return listText(reply.pairs.flat(), indent);
+    case 'rows':
+    case 'packed':
+      return replyText(decodeReply(encodeReply(reply, 2))!.reply, indent);
     default:
       throw new Error(`no text for ${reply.kind} replies`);
   }

@@ -11,6 +11,7 @@ import {
 import { decodeIdAtEnd, pendingRange } from '../../encoding/records/stream-key.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
+import { oneMore } from '../../encoding/streams/stream-count.ts';
 import { Deliveries, type OpenConsumer } from '../../encoding/streams/stream-deliveries.ts';
 import { readEntry } from '../../encoding/streams/stream-entries.ts';
 import type { EntryFields } from '../../encoding/streams/stream-entry.ts';
@@ -148,7 +149,8 @@ function* claimAll(
     if (before === undefined && !claim.force) continue;
     if (before !== undefined && nowMs - before.deliveredMs < claim.minIdleMs) continue;
     if (!claiming.fits(id, fields)) break;
-    const counted = (before?.deliveries ?? 1) + (claim.justId ? 0 : 1);
+    const deliveriesBefore = before?.deliveries ?? 1;
+    const counted = claim.justId ? deliveriesBefore : oneMore(deliveriesBefore);
     const repeated = claim.retryCount ?? -1;
     claiming.take(id, fields, before, {
       deliveredMs,
@@ -302,7 +304,7 @@ function* autoClaim(
       next = id;
       return true;
     }
-    const counted = before.deliveries + (request.justId ? 0 : 1);
+    const counted = request.justId ? before.deliveries : oneMore(before.deliveries);
     claiming.take(id, fields, before, { deliveredMs: nowMs, deliveries: counted });
     left--;
     return undefined;

@@ -5,6 +5,7 @@ import { idAfter, MAX_STREAM_ID, type StreamId } from '../../encoding/records/st
 import { consumerPendingRange, decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
+import { oneMore } from '../../encoding/streams/stream-count.ts';
 import { Deliveries, type OpenConsumer } from '../../encoding/streams/stream-deliveries.ts';
 import {
   rangeOfEntries,
@@ -190,7 +191,7 @@ class Giving {
   #repeat(id: StreamId): void {
     const before = this.#deliveries.pendingAt(id);
     if (before === undefined) return;
-    const delivery = { deliveredMs: this.#nowMs, deliveries: before.deliveries + 1 };
+    const delivery = { deliveredMs: this.#nowMs, deliveries: oneMore(before.deliveries) };
     this.#deliveries.give(id, this.#consumer, delivery, before);
   }
 

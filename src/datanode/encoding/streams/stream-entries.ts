@@ -11,6 +11,7 @@ import { GLANCE, isGlanceDue, type Slices } from '../steps/slices.ts';
 import type { View, WriteView } from '../txn/view.ts';
 import type { OpenStream, Stream } from './stream.ts';
 import { copyStream } from './stream-copy.ts';
+import { oneMore } from './stream-count.ts';
 import { decodeEntry, type EntryFields, encodeEntry } from './stream-entry.ts';
 
 export interface StreamEntry {
@@ -28,7 +29,7 @@ export function appendEntry(
   view.put(encodeEntryKey(stream.place, id), encodeEntry(fields));
   if (stream.size === 0) stream.firstId = id;
   stream.size++;
-  stream.entriesAdded++;
+  stream.entriesAdded = oneMore(stream.entriesAdded);
   stream.lastId = id;
 }
 

@@ -4,6 +4,7 @@
  */
 import { compareIds, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
 import type { Stream } from './stream.ts';
+import { oneMore } from './stream-count.ts';
 import type { GroupState } from './stream-group.ts';
 
 /** Whether an entry at or behind `from` may have been removed by XDEL. */
@@ -35,7 +36,7 @@ export function readWith(
   { entriesRead }: GroupState,
   id: StreamId,
 ): number | undefined {
-  if (entriesRead !== undefined && !hasGapsFrom(stream, id)) return entriesRead + 1;
+  if (entriesRead !== undefined && !hasGapsFrom(stream, id)) return oneMore(entriesRead);
   return stream.entriesAdded === 0 ? entriesRead : addedUpTo(stream, id);
 }
 
