@@ -1,6 +1,7 @@
 /** What rows of streams have in common (redis.io, "Redis Streams"). */
 import { error } from '../../resp/reply.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
+import { word } from '../rows/args.ts';
 import { FIRST_KEY } from '../rows/command.ts';
 
 export const streamColumn = {
@@ -19,12 +20,12 @@ export const NOT_YET = error('ERR not yet');
 
 const STREAMS = 'streams';
 /** Options of XREAD and XREADGROUP before STREAMS, and how many arguments each has. */
-const optionArguments: Readonly<Record<string, number>> = {
-  block: 1,
-  count: 1,
-  group: 2,
-  noack: 0,
-};
+const optionArguments: ReadonlyMap<string, number> = new Map([
+  ['block', 1],
+  ['count', 1],
+  ['group', 2],
+  ['noack', 0],
+]);
 
 /** Where the keys of XREAD or XREADGROUP begin, and how many there are; 0 of a malformed line. */
 export function streamKeys(args: readonly Buffer[]): {
@@ -33,9 +34,10 @@ export function streamKeys(args: readonly Buffer[]): {
 } {
   let at = 1;
   while (at < args.length) {
-    const option = args[at]!.toString('latin1').toLowerCase();
+    // as the command itself reads them: it must be asked for the keys that it reads
+    const option = word(args[at]!);
     if (option === STREAMS) break;
-    const more = optionArguments[option];
+    const more = optionArguments.get(option);
     if (more === undefined) return { at, count: 0 };
     at += 1 + more;
   }
