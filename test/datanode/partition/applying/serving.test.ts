@@ -273,3 +273,90 @@ test.each([
     expect(glances.filter((isGlance) => !isGlance).length).toBe(Math.floor(MANY / 16));
   },
 );
+
+test('each group is given what is added, of a group one consumer', async () => {
+  await entry(['XGROUP CREATE a g $ MKSTREAM', 'XGROUP CREATE a h $'], undefined);
+  const waiting = part(
+    waiter('1', 'XREADGROUP GROUP g one BLOCK 0 STREAMS a >'),
+    waiter('2', 'XREADGROUP GROUP g two COUNT 1 BLOCK 0 STREAMS a >'),
+    waiter('3', 'XREADGROUP GROUP h one BLOCK 0 STREAMS a >', { protocol: 3 }),
+    waiter('4', 'XREADGROUP GROUP g three BLOCK 0 STREAMS b a > >'),
+  );
+  const step = await entry(['XADD a 1-1 f v', 'XADD a 2-1 f v'], waiting);
+  expect(given(step)).toEqual(['1: a 1-1 f v', '3: a 1-1 f v', '2: a 2-1 f v']);
+  const none = await entry(
+    ['XADD a 3-1 f v'],
+    part(waiter('1', 'XREADGROUP GROUP g one BLOCK 0 STREAMS a >')),
+  );
+  expect(given(none)).toEqual([]);
+});
+
+test('when one of a group finds nothing no other of it is asked', async () => {
+  await entry(['XGROUP CREATE a g $ MKSTREAM'], undefined);
+  const consumers = ['1', '2', '3'].map((id) =>
+    waiter(id, `XREADGROUP GROUP g c${id} BLOCK 0 STREAMS a >`),
+  );
+  expect(given(await entry(['XADD a 1-1 f v'], part(...consumers)))).toEqual(['1: a 1-1 f v']);
+  const made = ['XGROUP CREATECONSUMER a g c2', 'XGROUP CREATECONSUMER a g c3'];
+  expect((await entry(made, undefined)).replies).toMatchObject([{ value: 0 }, { value: 1 }]);
+});
+
+test('of a transaction all that it adds', async () => {
+  await entry(['XGROUP CREATE a g $ MKSTREAM', 'XGROUP CREATE b g $ MKSTREAM'], undefined);
+  const exec = encodeExec([line('XADD b 1-1 f v'), line('XADD a 2-1 f v'), line('XADD b 3-1 f v')]);
+  const step = await entry(
+    [exec],
+    part(waiter('1', 'XREADGROUP GROUP g c BLOCK 0 STREAMS a b > >')),
+  );
+  expect(given(step)).toEqual(['1: b 1-1 f v 3-1 f v']);
+});
+
+const GONE = '-UNBLOCKED the stream key no longer exists';
+const waits = (key = 'a') => waiter('1', `XREADGROUP GROUP g c BLOCK 0 STREAMS ${key} >`);
+
+test.each([
+  ['DEL a', GONE],
+  ['SET a v', GONE],
+  ['RENAME a b', GONE],
+  ['XGROUP DESTROY a g', '-NOGROUP the consumer group this client was blocked on no longer exists'],
+])('who waits in a group is told that it is gone: %s', async (text, told) => {
+  await entry(['XGROUP CREATE a g $ MKSTREAM'], undefined);
+  expect(given(await entry([text], part(waits())))).toEqual([`1: ${told}`]);
+});
+
+test('what was gone before the entry is told when the key is ready', async () => {
+  expect(given(await entry([], { ...part(waits()), ready: [Buffer.from('a')] }))).toEqual([
+    `1: ${GONE}`,
+  ]);
+  await entry(['XGROUP CREATE a g 0 MKSTREAM', 'XADD a 1-1 f v'], undefined);
+  const other = { ...waits(), id: Buffer.from('2') };
+  const step = await entry([], { ...part(other), ready: [Buffer.from('a')] });
+  expect(given(step)).toEqual(['2: a 1-1 f v']);
+});
+
+test('a stream that is made anew within a transaction is what is waited for from then on', async () => {
+  await entry(['XGROUP CREATE a g $ MKSTREAM'], undefined);
+  const exec = encodeExec([line('DEL a'), line('XGROUP CREATE a g $ MKSTREAM')]);
+  expect(given(await entry([exec], part(waits())))).toEqual([]);
+});
+
+test('asked, it runs as it was sent: what is wrong with it is told', async () => {
+  const asked = { asked: true };
+  const [missing, other] = ['a', 's'].map((key) => ({ ...waits(key), ...asked }));
+  await entry(['SET s v'], undefined);
+  expect(given(await entry([], part(missing!)))).toEqual([
+    "1: -NOGROUP No such key 'a' or consumer group 'g' in XREADGROUP with GROUP option",
+  ]);
+  expect(given(await entry([], part({ ...other!, id: Buffer.from('2') })))).toEqual([
+    '2: -WRONGTYPE Operation against a key holding the wrong kind of value',
+  ]);
+  await entry(['XGROUP CREATE a g $ MKSTREAM'], undefined);
+  expect(given(await entry([], part({ ...missing!, id: Buffer.from('3') })))).toEqual([]);
+});
+
+test('in an entry without consumers of groups a key that is deleted is not filled by that', async () => {
+  await entry(['RPUSH a x'], undefined);
+  const exec = encodeExec([line('DEL a'), line('RPUSH b y'), line('RPUSH a z')]);
+  const step = await entry([exec], part(waiter('1', 'BLPOP b a 0'), waiter('2', 'BLPOP b a 0')));
+  expect(given(step)).toEqual(['1: b y', '2: a z']);
+});

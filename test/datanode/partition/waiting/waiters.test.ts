@@ -496,3 +496,104 @@ test('after many changes all that is waited for is looked at, some in a turn', (
   expect([turns, looks]).toEqual([3, 300]);
   expect(waiters.draft([]).part?.ready.map(String)).toEqual(['k299']);
 });
+
+const GROUP = (name: string, ...keys: string[]) =>
+  `XREADGROUP GROUP ${name} c BLOCK 0 STREAMS ${keys.join(' ')} ${keys.map(() => '>').join(' ')}`;
+
+/** In a group, with nothing there: an entry has looked. */
+function waitIn(group: string, id: string, ...keys: string[]): WaitRequest {
+  const asked = wait(id, GROUP(group, ...keys));
+  apply(append(waiters.draft([])));
+  return asked;
+}
+
+test('an entry carries the first of each group that waits for a stream it adds to', () => {
+  for (const id of ['g1', 'g2', 'g3']) waitIn('g', id, 's');
+  for (const id of ['h1', 'h2']) waitIn('h', id, 't', 's');
+  wait('l', 'BLPOP s 0');
+  expect(carriedBy('XADD s * f v')).toBe('g1 h1 l');
+  expect(carriedBy('XADD s * f v', 'XADD s * f v')).toBe('g1 g2 h1 h2 l');
+  expect(carriedBy('DEL s')).toBe('g1 g2 g3 h1 h2 l');
+  expect(carriedBy('XGROUP DESTROY s g')).toBe('g1 g2 g3 h1 h2 l');
+});
+
+test('what consumers send all the time carries nobody', () => {
+  waitIn('g', '1', 's');
+  for (const text of [
+    'XACK s g 1-1',
+    'XREADGROUP GROUP g c STREAMS s >',
+    'EXPIRE s 10',
+    'XDEL s 1-1',
+  ])
+    expect(carriedBy(text)).toBe('');
+  expect(carriedBy('XGROUP CREATE s h $')).toBe('');
+});
+
+test('who asks for a group is in an entry, whatever there is', () => {
+  wait('1', GROUP('g', 's'));
+  expect(waiters.isDue).toBe(true);
+  expect(carriedBy()).toBe('1');
+});
+
+test('a group with something left is served by another entry, once for the same', () => {
+  for (const id of ['1', '2']) waitIn('g', id, 's');
+  waitIn('h', '3', 's');
+  standings.set('s g', '2-1 1-1');
+  apply(append(waiters.draft([line('XADD s * f v')])), '1');
+  expect(waiters.isDue).toBe(true);
+  const draft = waiters.draft([]);
+  expect(draft.part?.ready.map(String)).toEqual(['s']);
+  expect(ids(draft)).toBe('2');
+  apply(append(draft));
+  expect(waiters.isDue).toBe(false);
+  standings.set('s g', '3-1 1-1');
+  apply(append(waiters.draft([line('XADD s * f v')])));
+  expect(ids(waiters.draft([]))).toBe('2');
+});
+
+test('what is gone is told to all of a group, by as many entries as that takes', () => {
+  const COUNT = limits.waitersPerEntryMax + 10;
+  for (let at = 0; at < COUNT; at++) wait(`${at}`, GROUP('g', 's'));
+  while (waiters.isDue) apply(append(waiters.draft([])));
+  standings.set('s g', 'gone');
+  waiters.onChanged(changesOf('s'));
+  expect(waiters.hasSuspected).toBe(true);
+  waiters.lookAtSuspected();
+  let told = 0;
+  for (let entries = 0; waiters.isDue && entries < 5; entries++) {
+    const draft = waiters.draft([]);
+    const served = ids(draft).split(' ');
+    told += served.length;
+    apply(append(draft), ...served);
+  }
+  expect(told).toBe(COUNT);
+  expect(waiters.count).toBe(0);
+});
+
+test('when a partition is emptied all groups are looked at, lists are not', () => {
+  waitIn('g', '1', 's');
+  wait('2', 'BLPOP l 0');
+  waiters.onClear();
+  standings.set('s g', 'gone');
+  waiters.lookAtSuspected();
+  expect(ids(waiters.draft([]))).toBe('1');
+});
+
+test('those whom members would not know are refused, unless an entry on its way decides', async () => {
+  waitIn('g', '1', 's');
+  waitIn('h', '2', 's');
+  wait('3', 'BLPOP l 0');
+  const onItsWay = append(waiters.draft([line('XADD s * f v')]));
+  waiters.refuse(() => OK);
+  expect(waiters.count).toBe(3);
+  apply(onItsWay, '1');
+  waiters.refuse(() => OK);
+  expect(await settled('2')).toEqual({ kind: 'served', reply: OK });
+  expect(waiters.count).toBe(1);
+});
+
+/** A batch that deletes them. */
+function changesOf(...keys: string[]): ChangeSet {
+  const all = keys.map((key) => ({ key: encodeKey(Buffer.from(key)), after: undefined }));
+  return { all: () => all, get: () => undefined, elements: undefined };
+}
