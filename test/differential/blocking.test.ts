@@ -43,6 +43,36 @@ const counted = (name: string, where: fc.Arbitrary<string>) =>
       ...(many === null ? [] : ['COUNT', many]),
     ]);
 
+/** In milliseconds. */
+const block = fc.oneof(
+  { weight: 12, arbitrary: fc.constant('0') },
+  fc.constantFrom('10', '-1', 'soon', '1.5'),
+);
+const group = fc.constantFrom('g', 'h');
+const consumer = fc.constantFrom('c', 'd');
+const options = fc.option(count).map((many) => (many === null ? [] : ['COUNT', many]));
+const streamsOf = (id: fc.Arbitrary<string>) =>
+  fc
+    .array(fc.tuple(key, id), { minLength: 1, maxLength: 2 })
+    .map((pairs) => ['STREAMS', ...pairs.map(([of]) => of), ...pairs.map(([, from]) => from)]);
+const reading = fc
+  .tuple(options, block, streamsOf(fc.constantFrom('$', '$', '0', '5', '12-1', 'x')))
+  .map(([some, time, streams]) => ['XREAD', ...some, 'BLOCK', time, ...streams]);
+const groupReading = fc
+  .tuple(
+    group,
+    consumer,
+    options,
+    block,
+    fc.boolean(),
+    streamsOf(fc.constantFrom('>', '>', '>', '>', '0')),
+  )
+  .map(([of, who, some, time, noAck, streams]) => [
+    ...['XREADGROUP', 'GROUP', of, who, ...some, 'BLOCK', time],
+    ...(noAck ? ['NOACK'] : []),
+    ...streams,
+  ]);
+
 const blocking = fc.oneof(
   { weight: 4, arbitrary: several('BLPOP') },
   { weight: 2, arbitrary: several('BRPOP') },
@@ -52,6 +82,8 @@ const blocking = fc.oneof(
   { weight: 2, arbitrary: several('BZPOPMIN') },
   several('BZPOPMAX'),
   { weight: 2, arbitrary: counted('BZMPOP', extreme) },
+  { weight: 3, arbitrary: reading },
+  { weight: 5, arbitrary: groupReading },
   // wrong ones
   words('BLPOP', key),
   words('BLMOVE', key, key, 'UP', end, fc.constantFrom('0', 'x')),
@@ -67,6 +99,14 @@ const plain = fc.oneof(
   { weight: 2, arbitrary: words('DEL', key) },
   { weight: 2, arbitrary: words('RENAME', key, key) },
   { weight: 2, arbitrary: words('LMOVE', key, key, end, end) },
+  { weight: 8, arbitrary: words('XADD', key, fc.nat({ max: 30 }).map(String), 'f', member) },
+  {
+    weight: 5,
+    arbitrary: words('XGROUP', 'CREATE', key, group, fc.constantFrom('$', '0'), 'MKSTREAM'),
+  },
+  words('XGROUP', 'DESTROY', key, group),
+  words('XACK', key, group, '5-0', '12-0'),
+  words('XPENDING', key, group),
   words('COPY', key, key),
   words('LPOP', key),
   words('ZPOPMIN', key),
