@@ -195,11 +195,11 @@ export class Call implements Entrant, Timed {
     this.#failed(isCertain ? failure : 'clusterChanged', this.#replyError(text));
   }
 
-  /** Writes without a session wait as long as the caller lets them, or what blocks is held. */
+  /** Writes without a session wait as long as the caller lets them, what blocks as it is held. */
   #silentMs(): number {
     const nowMs = this.#world.clock.monotonicMs();
     const { silentMs = Number.POSITIVE_INFINITY } = this.#plan;
-    if (this.#effect() === 'write') return nowMs + silentMs;
+    if (this.#plan.blocking || this.#effect() === 'write') return nowMs + silentMs;
     return nowMs + this.#world.attemptTimeoutMs * 2 ** Math.min(this.#silences, 2);
   }
 
@@ -317,9 +317,9 @@ export class Call implements Entrant, Timed {
       effect: this.#effect(),
       maybeDone: this.#maybeDone,
       attempts: this.#attempts,
-      elapsedMs: now - this.#failingMs,
+      // what waited long at the server has not been failing
+      elapsedMs: this.#plan.blocking && failure !== 'silent' ? 0 : now - this.#failingMs,
     };
-    // What waited long at the server has not been failing.
     if (this.#plan.blocking) this.#failingMs = now;
     const timeoutMs = this.#plan.blocking ? retry.backoffMaxMs * 16 : this.#plan.timeoutMs;
     const decision = decide(failure, attempted, { ...retry, timeoutMs }, random.float());

@@ -49,6 +49,23 @@ export type PairRecord = Readonly<Record<string, Value>> | ReadonlyMap<Key, Valu
 
 /** An entry of a stream, fields and values in turn; null where it is gone and its ID still pending. */
 export type StreamEntry = readonly [id: string, fields: readonly string[] | null];
+/** Entries of each stream that has any. */
+export type StreamEntries = readonly (readonly [key: string, entries: readonly StreamEntry[]])[];
+/** What a group was given and has not acknowledged: all of it in short, or entry by entry. */
+export type StreamPending =
+  | readonly [
+      pending: number,
+      firstId: string | null,
+      lastId: string | null,
+      consumers: readonly (readonly [consumer: string, pending: string])[] | null,
+    ]
+  | readonly (readonly [id: string, consumer: string, idleMs: number, deliveries: number])[];
+/** Where to go on (`0-0`: at the end), what was claimed, and IDs of entries that are gone. */
+export type StreamClaim = readonly [
+  next: string,
+  claimed: readonly StreamEntry[] | readonly string[],
+  gone: readonly string[],
+];
 /** A reply of no fixed shape. */
 export type Nested = string | number | null | readonly Nested[];
 /** The same with bytes in place of texts. */

@@ -9,7 +9,7 @@ import { Call } from './call.ts';
 import type { CallPlan, CallResult, CallWorld } from './call-plan.ts';
 import type { CallOptions, Consistency, WatchOptions } from './command-types.ts';
 import type { Argument, Reply } from './connection.ts';
-import { bytesOf, type CommandRow, rowsByName } from './key-places.ts';
+import { bytesOf, type CommandRow, mayWait, rowsByName } from './key-places.ts';
 import {
   checkWatched,
   keysOf,
@@ -309,7 +309,7 @@ export class Runner {
       );
       if (parts !== undefined) return this.#runParts(placing, parts);
     }
-    const blocking = row?.kind === 'blocking';
+    const blocking = mayWait(row, line);
     const plan: CallPlan = {
       ...asked,
       name,
@@ -320,7 +320,7 @@ export class Runner {
       silentMs: blocking ? heldMs(name, line) + this.#options.timeoutMs : undefined,
       // Keys of several partitions are brought together by whatever node is asked.
       partition,
-      key: together && row?.kind === 'write' ? keys[0] : undefined,
+      key: together && row?.kind === 'write' && !blocking ? keys[0] : undefined,
     };
     return this.#call(plan, trace);
   }

@@ -24,15 +24,17 @@ interface Aim {
   readonly effect: 'read' | 'write';
   readonly partition: PartitionId | undefined;
   readonly consistency: Consistency;
+  /** Followers let nobody wait. */
+  readonly blocking: boolean;
 }
 
 /** Where an attempt goes, after `attempts` others; undefined: no node is known. */
 export function targetOf(
   world: TargetWorld,
-  { effect, partition, consistency }: Aim,
+  { effect, partition, consistency, blocking }: Aim,
   attempts: number,
 ): { readonly role: Role; readonly address: Address } | undefined {
-  if (effect === 'read' && partition !== undefined && attempts === 0) {
+  if (effect === 'read' && !blocking && partition !== undefined && attempts === 0) {
     const follower = followerOf(world, partition, consistency);
     if (follower !== undefined) return { role: 'follower', address: follower };
   }

@@ -86,11 +86,10 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly Nested[]', 'geosearch georadius_ro georadiusbymember_ro role command'],
   ['number | readonly Nested[]', 'georadius georadiusbymember'],
   ['readonly StreamEntry[]', 'xrange xrevrange'],
-  [
-    'readonly (readonly [key: string, entries: readonly StreamEntry[]])[] | null',
-    'xread xreadgroup',
-  ],
-  ['readonly Nested[]', 'xpending xclaim xautoclaim'],
+  ['StreamEntries | null', 'xread xreadgroup'],
+  ['StreamPending', 'xpending'],
+  ['readonly StreamEntry[] | readonly string[]', 'xclaim'],
+  ['StreamClaim', 'xautoclaim'],
   ['Nested', 'xgroup xinfo'],
   ['Nested', 'eval eval_ro evalsha evalsha_ro script'],
   ['Nested', 'lcs object memory client cluster pubsub config module debug latency slowlog acl'],
@@ -145,8 +144,8 @@ function rowsFile(): string {
   return [
     '/**',
     ` * ${HEADING} A line is: name · what it does (r`,
-    ' * reads, w writes, b writes and may wait, n of a node, c of a connection) · where its keys',
-    ' * stand (`key-places.ts`).',
+    ' * reads, w writes, b writes and may wait, n of a node, c of a connection; r/WORD, w/WORD: it may',
+    ' * wait if that word is among its options) · where its keys stand (`key-places.ts`).',
     ' */',
     'export const commandRows = `',
     ...lines,
@@ -157,7 +156,9 @@ function rowsFile(): string {
 
 /** Those that only read: what a watch may run before its transaction. */
 function readNamesFile(rows: readonly Command[]): string {
-  const names = rows.filter((row) => kindOf(row) === 'r').map(({ name }) => `  | '${name}'`);
+  const names = rows
+    .filter((row) => kindOf(row).startsWith('r'))
+    .map(({ name }) => `  | '${name}'`);
   return [
     `/** ${HEADING} */`,
     '',
@@ -175,17 +176,33 @@ function rowOf(row: Command): string {
 
 /** As the rows spell it. */
 function kindOf(row: Command): string {
+  const inner = row.subcommands?.filter(({ name }) => !name.endsWith('|help')) ?? [];
+  // a container of nothing but reads, or writes, of keys
+  const [first] = inner;
+  if (row.group === 'stream' && first && inner.every(({ kind }) => kind === first.kind)) {
+    return kindOf(first);
+  }
   return isOfConnection(row)
     ? 'c'
     : row.kind === 'node'
       ? harmless.has(row.name)
         ? 'r'
         : 'n'
-      : row.flags.includes('blocking')
-        ? 'b'
-        : row.kind === 'read'
-          ? 'r'
-          : 'w';
+      : waitingKindOf(row);
+}
+
+function waitingKindOf(row: Command): string {
+  const plain = row.kind === 'read' ? 'r' : 'w';
+  if (!row.flags.includes('blocking')) return plain;
+  const waits = argumentsOf(row).some(({ token, optional }) => token === WAIT && optional);
+  return waits ? `${plain}/${WAIT}` : 'b';
+}
+
+/** The option of those that wait only if asked to. */
+const WAIT = 'BLOCK';
+
+function argumentsOf({ name }: Command): readonly Argument[] {
+  return parseSyntax(syntaxByName.get(name) ?? '');
 }
 
 function placesOf(row: Command): readonly string[] {
@@ -195,6 +212,10 @@ function placesOf(row: Command): readonly string[] {
   const places = rows.flatMap((one) =>
     keySpecsOf(one).flatMap(({ begin, find }) => {
       if (begin.type === 'unknown' || find.type === 'unknown') return [];
+      if (begin.type === 'keyword' && find.type === 'range' && find.limit > 1) {
+        const options = optionsBefore(one, begin.keyword);
+        return [`${begin.keyword}<${options}:r${find.last},${find.step},${find.limit}`];
+      }
       const at = begin.type === 'index' ? `${begin.index}` : `${begin.keyword},${begin.from}`;
       return find.type === 'range'
         ? [`${at}:r${find.last},${find.step}`]
@@ -202,6 +223,19 @@ function placesOf(row: Command): readonly string[] {
     }),
   );
   return [...new Set(places)];
+}
+
+/** Options that may stand before `keyword`, and how many arguments each has: `COUNT1,GROUP2`. */
+function optionsBefore(row: Command, keyword: string): string {
+  const all = argumentsOf(row);
+  const before = all.slice(
+    0,
+    all.findIndex(({ token }) => token === keyword),
+  );
+  return before
+    .filter(({ type }) => type !== 'pure-token')
+    .map(({ token, parts }) => `${token}${Math.max(1, parts.length)}`)
+    .join(',');
 }
 
 function methodsFile(type: string, rows: readonly Command[]): string {
@@ -212,7 +246,10 @@ function methodsFile(type: string, rows: readonly Command[]): string {
     'Nested',
     'Numeric',
     'Pairs',
+    'StreamClaim',
+    'StreamEntries',
     'StreamEntry',
+    'StreamPending',
     'Value',
     'Variadic',
     'Word',
@@ -279,7 +316,7 @@ function parametersOf(row: Command): string {
     const optional = row.arity === -1 ? '?' : '';
     return `subcommand${optional}: Word<${words.join(' | ')}>, ...more: Variadic`;
   }
-  const all = parseSyntax(syntaxByName.get(row.name) ?? '');
+  const all = argumentsOf(row);
   const found: string[] = [];
   let at = 0;
   for (; at < all.length; at++) {

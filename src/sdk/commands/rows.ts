@@ -1,7 +1,7 @@
 /**
  * Written from the command table by test/sdk/command-generator.ts. A line is: name · what it does (r
- * reads, w writes, b writes and may wait, n of a node, c of a connection) · where its keys
- * stand (`key-places.ts`).
+ * reads, w writes, b writes and may wait, n of a node, c of a connection; r/WORD, w/WORD: it may
+ * wait if that word is among its options) · where its keys stand (`key-places.ts`).
  */
 export const commandRows = `
 set w 1:r0,1
@@ -147,14 +147,14 @@ xsetid w 1:r0,1
 xtrim w 1:r0,1
 xrange r 1:r0,1
 xrevrange r 1:r0,1
-xread b STREAMS,1:r-1,1
-xgroup n 2:r0,1
-xreadgroup b STREAMS,4:r-1,1
+xread r/BLOCK STREAMS<COUNT1,BLOCK1:r-1,1,2
+xgroup w 2:r0,1
+xreadgroup w/BLOCK STREAMS<GROUP2,COUNT1,BLOCK1:r-1,1,2
 xack w 1:r0,1
+xpending r 1:r0,1
 xautoclaim w 1:r0,1
 xclaim w 1:r0,1
-xpending r 1:r0,1
-xinfo n 2:r0,1
+xinfo r 2:r0,1
 setbit w 1:r0,1
 getbit r 1:r0,1
 bitcount r 1:r0,1

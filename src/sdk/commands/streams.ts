@@ -3,7 +3,10 @@ import type {
   CallOptions,
   Key,
   Nested,
+  StreamClaim,
+  StreamEntries,
   StreamEntry,
+  StreamPending,
   Value,
   Variadic,
   Word,
@@ -57,9 +60,7 @@ export interface StreamCommands {
    * Returns the entries of streams behind given IDs, and waits for some if asked to. `XREAD
    * [COUNT count] [BLOCK milliseconds] (STREAMS key+ id+)`
    */
-  xread(
-    ...more: Variadic<'COUNT' | 'BLOCK' | 'STREAMS'>
-  ): Promise<readonly (readonly [key: string, entries: readonly StreamEntry[]])[] | null>;
+  xread(...more: Variadic<'COUNT' | 'BLOCK' | 'STREAMS'>): Promise<StreamEntries | null>;
   /**
    * A container for commands about consumer groups. `XGROUP CREATE | CREATECONSUMER |
    * DELCONSUMER | DESTROY | SETID | HELP`
@@ -75,9 +76,14 @@ export interface StreamCommands {
    */
   xreadgroup(
     ...more: Variadic<'GROUP' | 'COUNT' | 'BLOCK' | 'NOACK' | 'STREAMS'>
-  ): Promise<readonly (readonly [key: string, entries: readonly StreamEntry[]])[] | null>;
+  ): Promise<StreamEntries | null>;
   /** Acknowledges entries that a consumer of a group was given. `XACK key group id+` */
   xack(key: Key, group: Value, ...ids: Variadic): Promise<number>;
+  /**
+   * Returns what the consumers of a group were given and have not acknowledged. `XPENDING key
+   * group [[IDLE min-idle-time] start end count [consumer]]`
+   */
+  xpending(key: Key, group: Value, ...filters: Variadic<'IDLE'>): Promise<StreamPending>;
   /**
    * Gives a consumer what has been pending for long, and returns where to go on. `XAUTOCLAIM
    * key group consumer min-idle-time start [COUNT count] [JUSTID]`
@@ -89,7 +95,7 @@ export interface StreamCommands {
     minIdleTime: Value,
     start: Value,
     ...more: Variadic<'COUNT' | 'JUSTID'>
-  ): Promise<readonly Nested[]>;
+  ): Promise<StreamClaim>;
   /**
    * Gives a consumer entries that are pending, as if it had read them. `XCLAIM key group
    * consumer min-idle-time id+ [IDLE ms] [TIME unix-time-milliseconds] [RETRYCOUNT count]
@@ -101,12 +107,7 @@ export interface StreamCommands {
     consumer: Value,
     minIdleTime: Value,
     ...more: Variadic<'IDLE' | 'TIME' | 'RETRYCOUNT' | 'FORCE' | 'JUSTID' | 'LASTID'>
-  ): Promise<readonly Nested[]>;
-  /**
-   * Returns what the consumers of a group were given and have not acknowledged. `XPENDING key
-   * group [[IDLE min-idle-time] start end count [consumer]]`
-   */
-  xpending(key: Key, group: Value, ...filters: Variadic<'IDLE'>): Promise<readonly Nested[]>;
+  ): Promise<readonly StreamEntry[] | readonly string[]>;
   /** A container for commands that look into streams. `XINFO CONSUMERS | GROUPS | STREAM | HELP` */
   xinfo(
     subcommand: Word<'CONSUMERS' | 'GROUPS' | 'STREAM' | 'HELP'>,

@@ -1,7 +1,7 @@
 /** The SDK finds the keys that the datanodes' command table finds. */
 import { expect, test } from 'vitest';
 import { keysOf } from '../../../src/datanode/commands/rows/command.ts';
-import { commandTable } from '../../../src/datanode/commands/table/table.ts';
+import { commandTable, resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { bytesOf, keyPositions, rowsByName } from '../../../src/sdk/key-places.ts';
 import { aboutAllKeys } from '../../../src/sdk/refusals.ts';
 
@@ -26,6 +26,18 @@ georadiusbymember k m 5 KM STOREDIST d
 sort k
 sort k BY p LIMIT 0 5 ALPHA STORE d
 rename a b
+xadd k * f v
+xread STREAMS k 0
+xread COUNT 1 block 0 streams a b c 0 0 $
+xread COUNT 1 STREAMS streams 0
+xread STREAMS a b STREAMS 0 0 0
+xreadgroup GROUP g c STREAMS k >
+xreadgroup GROUP STREAMS STREAMS NOACK STREAMS a b > >
+xreadgroup COUNT 2 GROUP g STREAMS STREAMS k >
+xread STREAMS
+xread STREAMS k
+xgroup CREATE k g $
+xinfo GROUPS k
 object ENCODING k
 memory USAGE k
 pfcount a b
@@ -40,7 +52,7 @@ scan 0
 test.each(lines.map((line) => [line.join(' '), line] as const))('%s', (_text, line) => {
   const name = line[0]!;
   const args = line.map((one) => Buffer.from(one));
-  const expected = keysOf(commandTable.get(name)!, args).map(String);
+  const expected = keysOf(resolveCommand(args)!, args).map(String);
   const found = keyPositions(rowsByName.get(name)!, line).map((at) => String(bytesOf(line[at]!)));
   expect(found).toEqual(expected);
 });
@@ -50,7 +62,8 @@ test('every command of the table is known, and of its kind', () => {
   for (const [name, row] of commandTable) {
     const kind = rowsByName.get(name)?.kind;
     if (row.kind === 'write' && kind !== 'connection') {
-      expect(kind, name).toBe(row.flags.includes('blocking') ? 'blocking' : 'write');
+      const waits = row.flags.includes('blocking') && rowsByName.get(name)?.waitWord === undefined;
+      expect(kind, name).toBe(waits ? 'blocking' : 'write');
     }
     if (kind === 'read') expect(row.flags, name).not.toContain('write');
   }
