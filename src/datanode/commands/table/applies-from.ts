@@ -13,6 +13,8 @@ export interface Newest {
   readonly version: number;
   /** The command that asks for it. */
   readonly name: string;
+  /** It may run others, of which nothing is seen here. */
+  readonly runsAnything?: true;
 }
 
 const ANY: Newest = { version: applyVersions.plain, name: '' };
@@ -31,7 +33,7 @@ export function newestIn(line: Line): Newest {
   try {
     for (const queued of execLinesOf(inner, (name) => find(name) !== undefined)) {
       const found = ofLine(queued[0]!, queued);
-      if (found.version > newest.version) newest = found;
+      newest = newerOf(newest, found);
     }
   } catch (failure) {
     // no build carries it out
@@ -40,10 +42,17 @@ export function newestIn(line: Line): Newest {
   return newest;
 }
 
+function newerOf(a: Newest, b: Newest): Newest {
+  const newer = b.version > a.version ? b : a;
+  return a.runsAnything || b.runsAnything ? { ...newer, runsAnything: true } : newer;
+}
+
 function ofLine(name: Buffer, line: Line): Newest {
   const row = find(name);
   const version = row?.appliesFrom?.(line) ?? ANY.version;
-  return version === ANY.version ? ANY : { version, name: row!.name };
+  if (version === ANY.version) return ANY;
+  const { name: asker, runsAnything } = row!;
+  return { version, name: asker, ...(runsAnything === true && { runsAnything }) };
 }
 
 function find(name: Buffer): Command | undefined {

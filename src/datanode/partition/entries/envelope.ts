@@ -10,7 +10,8 @@
  *                  each: u32 first command, u32 commands, u32 length, session id, u64 sequence,
  *                  u64 lowest sequence without an answer; apply version 4, which an entry has only
  *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields;
- *                  apply version 5 likewise: commands and options newer than Redis 7.4; 6: scripts
+ *                  apply version 5 likewise: commands and options newer than Redis 7.4; 6: scripts, whose
+ *                  entries have the highest that all members of the group apply; 7: streams
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
@@ -94,13 +95,22 @@ export function lineBytes(line: CommandLine): number {
   return total;
 }
 
-/** A large argument with room around it is not copied: the entry is made where it is. */
-export function encodeEnvelope(envelope: Envelope): Buffer {
+/** The highest apply version that all who are to apply an entry know. */
+export type KnownToAll = () => number;
+
+/**
+ * A large argument with room around it is not copied: the entry is made where it is. What a script is
+ * to run cannot be seen, so its entry is of the highest version that is `knownToAll`.
+ */
+export function encodeEnvelope(envelope: Envelope, knownToAll?: KnownToAll): Buffer {
   const { body } = envelope;
-  if (body.family !== 'redis') return encode(envelope, INTERNAL_BYTES).entry;
+  const version = applyVersionOf(body, knownToAll);
+  if (body.family !== 'redis') return encode(envelope, version, INTERNAL_BYTES).entry;
   const bytes = body.lines.reduce((sum, line) => sum + lineBytes(line), LINES_BYTES);
   const large = bytes < LARGE_BYTES ? undefined : findRoomy(body.lines, bytes);
-  return (large && encodeAround(large, envelope)) ?? encode(envelope, bytes).entry;
+  return (
+    (large && encodeAround(large, envelope, version)) ?? encode(envelope, version, bytes).entry
+  );
 }
 
 /** The argument of `lines`, which take `bytes`, that has room around it for the rest. */
@@ -113,19 +123,19 @@ function findRoomy(lines: readonly CommandLine[], bytes: number): Buffer | undef
 }
 
 /** Undefined where there is not room enough for the rest. */
-function encodeAround(large: Buffer, envelope: Envelope): Buffer | undefined {
-  const { entry, cut } = encode(envelope, AROUND_BYTES, large);
+function encodeAround(large: Buffer, envelope: Envelope, version: number): Buffer | undefined {
+  const { entry, cut } = encode(envelope, version, AROUND_BYTES, large);
   return surround(large, entry.subarray(0, cut), entry.subarray(cut));
 }
 
 /** The entry; without the bytes of `apart`, which belong at `cut`. */
 function encode(
   { timeMs, seed, body }: Envelope,
+  version: number,
   bytes: number,
   apart?: Buffer,
 ): { readonly entry: Buffer; readonly cut: number } {
   const { waiting, once } = body.family === 'redis' ? body : NEITHER;
-  const version = applyVersionOf(body);
   const writer = new ByteWriter(HEADER_BYTES + bytes)
     .u8(ENVELOPE_VERSION)
     .u8(FAMILY[body.family])
@@ -141,16 +151,21 @@ function encode(
 }
 
 /** The lowest of which all that is in it can be told. */
-function applyVersionOf(body: EnvelopeBody): number {
+function applyVersionOf(body: EnvelopeBody, knownToAll?: KnownToAll): number {
   if (body.family !== 'redis') return PLAIN_VERSION;
   let version = body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
   if (body.once !== undefined) version = ONCE_VERSION;
-  for (const line of body.lines) version = Math.max(version, newestIn(line).version);
+  let runsAnything = false;
+  for (const line of body.lines) {
+    const newest = newestIn(line);
+    version = Math.max(version, newest.version);
+    runsAnything ||= newest.runsAnything === true;
+  }
   // whoever does not know what a client waits by cannot serve it
   for (const { line } of body.waiting?.waiters ?? []) {
     version = Math.max(version, newestIn(line).version);
   }
-  return version;
+  return runsAnything && knownToAll !== undefined ? Math.max(version, knownToAll()) : version;
 }
 
 const NEITHER = { waiting: undefined, once: undefined };

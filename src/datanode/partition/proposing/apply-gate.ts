@@ -8,10 +8,17 @@ import { isOnceLine } from '../../commands/sessions/once-line.ts';
 import { newestIn } from '../../commands/table/applies-from.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import type { CommandLine } from '../entries/batch.ts';
-import { UNTOLD_APPLY_VERSION } from '../entries/envelope.ts';
+import { APPLY_VERSION, UNTOLD_APPLY_VERSION } from '../entries/envelope.ts';
 
 /** A node with a member of the group that does not apply entries of `version`; undefined: all do. */
 export type OlderNode = (version: number) => string | undefined;
+
+/** The highest apply version that no member is too old for. */
+export function newestOfAll(olderNode: OlderNode): number {
+  let version = APPLY_VERSION;
+  while (version > UNTOLD_APPLY_VERSION && olderNode(version) !== undefined) version--;
+  return version;
+}
 
 /** What `line` is answered when a member's node is too old for it; undefined: it may be proposed. */
 export function refusalOfNewer(line: CommandLine, olderNode: OlderNode): Reply | undefined {

@@ -22,10 +22,10 @@ import type {
   EntryPlace,
   LineResult,
 } from '../entries/batch.ts';
-import { type DueKey, encodeEnvelope, type OnceLines } from '../entries/envelope.ts';
+import { APPLY_VERSION, type DueKey, encodeEnvelope, type OnceLines } from '../entries/envelope.ts';
 import { executeRefusing } from '../entries/refused-lines.ts';
 import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
-import { refusalOfNewer } from '../proposing/apply-gate.ts';
+import { newestOfAll, type OlderNode, refusalOfNewer } from '../proposing/apply-gate.ts';
 import type { Companion } from '../proposing/cohort.ts';
 import { Proposals } from '../proposing/proposals.ts';
 import { storedBytes } from '../proposing/value-sizes.ts';
@@ -303,13 +303,19 @@ export class Requests {
 
   /** Undefined: no node of an older build is known of. */
   #refusalOfNewer(): ((line: CommandLine) => Reply | undefined) | undefined {
-    const { hasOlderNodes, olderNode, applied } = this.#ground;
-    if (!hasOlderNodes()) return undefined;
-    const { voters, votersOutgoing, learners } = applied().confState;
-    const older = (version: number) =>
-      olderNode(version, [...voters, ...votersOutgoing, ...learners]);
+    if (!this.#ground.hasOlderNodes()) return undefined;
+    const older = this.#olderNode();
     return (line) => refusalOfNewer(line, older);
   }
+
+  #olderNode(): OlderNode {
+    const { olderNode, applied } = this.#ground;
+    const { voters, votersOutgoing, learners } = applied().confState;
+    return (version) => olderNode(version, [...voters, ...votersOutgoing, ...learners]);
+  }
+
+  readonly #knownToAll = (): number =>
+    this.#ground.hasOlderNodes() ? newestOfAll(this.#olderNode()) : APPLY_VERSION;
 
   #gatherWrites(batch: CommandBatch): Promise<readonly LineResult[]> {
     const results = this.#proposals.gather(batch);
@@ -370,7 +376,7 @@ export class Requests {
   ): Buffer {
     const once = batches.length > 0 && { once: batches };
     const body = { family: 'redis', lines, ...(part && { waiting: part }), ...once } as const;
-    return encodeEnvelope({ timeMs, seed: this.#ground.random.u32(), body });
+    return encodeEnvelope({ timeMs, seed: this.#ground.random.u32(), body }, this.#knownToAll);
   }
 
   #append(data: readonly Buffer[], drafts: readonly Draft[]): ProposeResult {

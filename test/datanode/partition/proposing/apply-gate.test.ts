@@ -18,8 +18,12 @@ import { batchOf, Trio } from '../trio.ts';
 
 vi.mock('../../../../src/datanode/commands/table/table.ts', async (original) => {
   const real = await original<typeof table>();
+  const { applyVersions } = await import(
+    '../../../../src/datanode/commands/rows/apply-versions.ts'
+  );
+  const newest = Math.max(...Object.values(applyVersions));
   const rows = new Map(real.commandTable);
-  rows.set('incr', { ...rows.get('incr')!, appliesFrom: () => 7 } as Command);
+  rows.set('incr', { ...rows.get('incr')!, appliesFrom: () => newest } as Command);
   return { ...real, commandTable: rows };
 });
 

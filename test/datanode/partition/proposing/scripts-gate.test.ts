@@ -42,3 +42,26 @@ test('all that changes by them is refused, and the node is named; what reads is 
   expect(await trio.run('read', 'EXISTS a b c')).toEqual([':1']);
   expect(await trio.run('read', 'SCRIPT EXISTS x')).toEqual([expect.stringContaining('"value":0')]);
 });
+
+test('what they run is known to them when all members know it', async () => {
+  trio = new Trio({ electionTicks: 30 });
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  const { scripts, streams } = applyVersions;
+  const buildsAre = (versions: Record<string, number>) => {
+    for (const host of trio.hosts.values()) host.setBuilds(new Map(Object.entries(versions)));
+  };
+  buildsAre({ n1: streams, n2: streams, n3: scripts });
+  const leader = await trio.leader();
+  const add = line('EVAL', "return redis.call('xadd', 's', '1-1', 'f', 'v')", '0');
+  const text = async (one: CommandLine) => {
+    const [result] = await leader.execute({ ...batchOf('write', []), lines: [one] });
+    return textOf(result!);
+  };
+  expect(await text(add)).toMatch(/Unknown Redis command called from script/);
+  expect(await text(encodeExec([line('SET', 'b', '1'), add]))).toMatch(/Unknown Redis command/);
+  expect(await text(line('EVAL', "return redis.call('set', 'a', 1)", '0'))).toMatch(/OK/);
+  buildsAre({ n1: streams, n2: streams, n3: streams });
+  expect(await text(add)).toMatch(/1-1/);
+  const next = line('EVAL', "return redis.call('xadd', 's', '1-2', 'f', 'v')", '0');
+  expect(await text(encodeExec([line('SET', 'b', '1'), next]))).toMatch(/49,45,50/);
+});
