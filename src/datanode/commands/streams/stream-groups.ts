@@ -274,6 +274,7 @@ export const streamGroupCommands: readonly Command[] = [
     keys: NO_KEYS,
     since: '5.0.0',
     summary: 'A container for commands about consumer groups.',
+    appliesFrom: fromStreams,
     subcommands: groupRows,
     run: () => error(SYNTAX_ERROR),
   }),
