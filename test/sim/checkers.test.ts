@@ -78,6 +78,16 @@ describe('replies', () => {
     expect(() => checkReplies([call], log)).toThrow(/^replies: /);
   });
 
+  test('of XREADGROUP are of an entry of the log, unless it waited and found nothing', () => {
+    const [now, waited] = ['XREADGROUP GROUP g c', 'XREADGROUP GROUP g c BLOCK 1'].map(
+      (line) => `${line} STREAMS x >`,
+    ) as [string, string];
+    const log = [applied(now, 5, NULL_ARRAY)];
+    expect(() => checkReplies([sent(now, 1, 9, NULL_ARRAY)], log)).not.toThrow();
+    expect(() => checkReplies([sent(now, 1, 9, NULL_ARRAY)], [])).toThrow(/^replies: /);
+    expect(() => checkReplies([sent(waited, 1, 9, NULL_ARRAY)], [])).not.toThrow();
+  });
+
   test('of clients that blocked are those they were served with, and who was not took nothing', () => {
     const line = 'BLPOP {q}0 1';
     const given = array([bulk('{q}0'), bulk('a')]);
@@ -216,6 +226,35 @@ describe('typed reads', () => {
     ['of no state', cards(5, 25, 3)],
   ])('%s are found', async (_, read) => {
     await expect(judge(cards(12, 15, 1), read)).rejects.toThrow(/^typed reads: /);
+  });
+});
+
+describe('reads that tell how long ago something was', () => {
+  /** Of the one entry, given to ann `ago` before the time of the state. */
+  async function judge(toldMs: number, consumer = 'ann', deliveries = 1): Promise<void> {
+    const told = array([bulk('1-1'), bulk(consumer), integer(toldMs), integer(deliveries)]);
+    const read = sent('XPENDING x g - + 9', 5, 15, array([told]));
+    const open = new OpenReads(readsOf([read], slots), [0, 0, 10]);
+    const partition = await LonePartition.open();
+    await partition.call('XADD', 'x', '1-1', 'f', 'v');
+    await partition.call('XGROUP', 'CREATE', 'x', 'g', '0');
+    await partition.call('XREADGROUP', 'GROUP', 'g', 'ann', 'STREAMS', 'x', '>');
+    const deliveredMs = partition.nowMs;
+    const state = { engine: partition.engine, slots, timeMs: () => deliveredMs + 100 };
+    await open.judge(2, state);
+    open.end(1);
+  }
+
+  test.each([100, 170])('are right with the time of the state or a later one: %i', async (told) => {
+    await judge(told);
+  });
+
+  test.each([
+    ['of an earlier time', () => judge(99)],
+    ['of another consumer', () => judge(100, 'ben')],
+    ['of another delivery', () => judge(100, 'ann', 2)],
+  ])('%s are found', async (_, judged) => {
+    await expect(judged()).rejects.toThrow(/^typed reads: /);
   });
 });
 

@@ -36,12 +36,19 @@ export interface Waits {
 export function waitsOf(sent: readonly Sent[]): Waits {
   const waits: Waits = { served: 0, inVain: 0, open: 0 };
   for (const { lines, transaction, reply, refused } of sent) {
-    if (transaction || refused || !resolveCommand(lines[0]!)?.flags.includes('blocking')) continue;
+    if (transaction || refused || !asksToWait(lines[0]!)) continue;
     if (reply === undefined) waits.open++;
     else if (reply.kind.startsWith('null')) waits.inVain++;
     else if (reply.kind !== 'error') waits.served++;
   }
   return waits;
+}
+
+/** XREAD and its like do so with an option alone. */
+export function asksToWait(line: readonly Buffer[]): boolean {
+  const command = resolveCommand(line);
+  if (command === undefined || command.kind === 'node' || !command.prepare(line).ok) return false;
+  return command.blocking?.(line) !== undefined;
 }
 
 /** How one client asks, and what its answers mean. */

@@ -11,6 +11,7 @@ import { ReadAhead } from '../../../src/datanode/encoding/txn/read-ahead.ts';
 import { createView } from '../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../src/datanode/engine/engine.ts';
 import { runRanges } from '../../../src/datanode/partition/turns/run-ranges.ts';
+import { decodeReply } from '../../../src/datanode/resp/decode-reply.ts';
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';
@@ -63,13 +64,47 @@ export const stateRule: Rule = {
   isAbout: (name) => !UNJUDGED.test(name) && !tellsTimeLeft(name),
   async hold({ lines, reply }, state) {
     const own = await answer(lines[0]!, state);
-    return { agrees: encodeReply(own, 2).equals(encodeReply(reply!, 2)), shown: textOf(own) };
+    const name = resolveCommand(lines[0]!)!.name;
+    const agrees = tellsIdle(name)
+      ? agreeButForIdle(asSent(own), reply!)
+      : encodeReply(own, 2).equals(encodeReply(reply!, 2));
+    return { agrees, shown: textOf(own) };
   },
 };
 
 /** In the reply is the time that the leader had, beyond its log's. */
 export function tellsTimeLeft(name: string): boolean {
   return /^(?:h?p?|zan\.)ttl$/.test(name);
+}
+
+/** And in these how long ago something was, by that time. */
+function tellsIdle(name: string): boolean {
+  return name === 'xpending' || name === 'xinfo|consumers';
+}
+
+function asSent(reply: Reply): Reply {
+  return decodeReply(encodeReply(reply, 2));
+}
+
+/** Where XPENDING and XINFO CONSUMERS have such times: in items of four, and behind their names. */
+function isIdle(items: readonly Reply[], at: number): boolean {
+  const before = items[at - 1];
+  if (before?.kind === 'bulk' && /^(?:idle|inactive)$/.test(before.bytes.toString())) return true;
+  return at === 2 && items.length === 4 && items.every(({ kind }) => kind !== 'array');
+}
+
+/** The same, but that longer ago may have been told. */
+function agreeButForIdle(own: Reply, told: Reply): boolean {
+  if (own.kind !== 'array' || told.kind !== 'array') {
+    return encodeReply(own, 2).equals(encodeReply(told, 2));
+  }
+  if (own.items.length !== told.items.length) return false;
+  return own.items.every((item, at) => {
+    const other = told.items[at]!;
+    if (item.kind !== 'integer' || other.kind !== 'integer') return agreeButForIdle(item, other);
+    if (!isIdle(own.items, at)) return item.value === other.value;
+    return item.value === other.value || (item.value >= 0 && other.value >= item.value);
+  });
 }
 
 /** Those of `sent` that one partition answered, and that `rule` is about. */

@@ -10,7 +10,7 @@ import { decodeExec } from '../../../src/datanode/commands/transactions/exec-lin
 import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { textOf } from '../call.ts';
-import type { Sent } from '../typed.ts';
+import { asksToWait, type Sent } from '../typed.ts';
 import { Violation } from './checker.ts';
 import type { Applied } from './witness.ts';
 
@@ -88,7 +88,7 @@ function isLogged({ lines, transaction, reply }: Sent): boolean {
 /** It blocked until time was up. */
 function endedUnserved({ lines, transaction, reply }: Sent): boolean {
   if (transaction || (reply?.kind !== 'nullArray' && reply?.kind !== 'null')) return false;
-  return resolveCommand(lines[0]!)?.flags.includes('blocking') === true;
+  return asksToWait(lines[0]!);
 }
 
 function isCrossSlot(reply: Reply | undefined): boolean {

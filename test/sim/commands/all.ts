@@ -5,6 +5,7 @@ import { keyCommands, keyReads } from './key.ts';
 import { listCommands, listReads } from './list.ts';
 import { scriptCommands, scriptReads } from './script.ts';
 import { setCommands, setReads } from './set.ts';
+import { streamCommands, streamReads } from './stream.ts';
 import { stringCommands, stringReads } from './string.ts';
 import { zanCommands, zanReads } from './zan.ts';
 import { geoCommands, geoReads, zsetCommands, zsetReads } from './zset.ts';
@@ -19,6 +20,7 @@ export const writeCommands: Readonly<Record<string, Arguments>> = {
   ...keyCommands,
   ...zanCommands,
   ...scriptCommands,
+  ...streamCommands,
 };
 
 export const readCommands: Readonly<Record<string, Arguments>> = {
@@ -31,6 +33,7 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
   ...keyReads,
   ...zanReads,
   ...scriptReads,
+  ...streamReads,
 };
 
 /** Rows of the command table that are not drawn here, and where they are. */
@@ -48,6 +51,14 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'memory|usage': 'as MEMORY',
   'debug|object': 'a tool of whoever looks for a fault',
   'debug|witness': 'the simulator has the logs themselves',
+  'xgroup|create': 'as XGROUP',
+  'xgroup|createconsumer': 'as XGROUP',
+  'xgroup|delconsumer': 'as XGROUP',
+  'xgroup|destroy': 'as XGROUP',
+  'xgroup|setid': 'as XGROUP',
+  'xinfo|consumers': 'as XINFO',
+  'xinfo|groups': 'as XINFO',
+  'xinfo|stream': 'as XINFO',
   'restore-asking': 'RESTORE by another name',
   'script|load': 'unit tests; EVAL keeps scripts as well',
   'script|exists': 'unit tests',

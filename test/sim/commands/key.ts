@@ -7,7 +7,7 @@ const condition = (draw: Draw) => draw.one([[], [], [draw.one(['NX', 'XX', 'GT',
 
 /** Another key of the same letter, most of the time: its type stays where it belongs. */
 function two(draw: Draw): Line {
-  const family = draw.one(['s', 'h', 'l', 'e', 'z', 'g', 'n'] as const);
+  const family = draw.one(['s', 'h', 'l', 'e', 'z', 'g', 'x', 'n'] as const);
   return [draw.key(family), draw.key(family)];
 }
 

@@ -1,0 +1,120 @@
+/** Streams, their consumer groups and what these have pending. */
+import type { Arguments, Draw, Line } from './draw.ts';
+
+const x = (draw: Draw) => draw.key('x');
+/** Few and small, so that entries, ranges and what is pending meet. */
+const id = (draw: Draw) => draw.one(['0-1', '1', '1-1', '2-1', '3', '3-2', '4-1', '7', '9-9']);
+const group = (draw: Draw) => draw.one(['g', 'g', 'h']);
+const consumer = (draw: Draw) => draw.one(['ann', 'ben', 'cid']);
+const ids = (draw: Draw): Line => draw.some(4, () => [id(draw)]);
+const start = (draw: Draw) => draw.one(['-', '-', id(draw), `(${id(draw)}`]);
+const end = (draw: Draw) => draw.one(['+', '+', id(draw), `(${id(draw)}`]);
+const count = (draw: Draw): Line => draw.maybe('COUNT', draw.int(1, 4));
+const fields = (draw: Draw): Line => draw.some(3, () => [draw.member(), draw.value()]);
+const ofGroup: Arguments = (draw) => [x(draw), group(draw)];
+
+function trimming(draw: Draw): Line {
+  return draw.one([
+    ['MAXLEN', draw.int(0, 6)],
+    ['MAXLEN', '=', draw.int(0, 6)],
+    ['MINID', id(draw)],
+    ['MAXLEN', '~', draw.int(0, 6), 'LIMIT', '100'],
+    ['MINID', '~', id(draw)],
+  ]);
+}
+
+/** Most are appended behind all others; of those that are not, many are refused. */
+function newId(draw: Draw): string {
+  return draw.one(['*', '*', '*', id(draw), `${draw.int(1, 9)}-*`]);
+}
+
+/** Keys and an ID for each. */
+function streams(draw: Draw, from: () => string): Line {
+  const keys = draw.some(2, () => [x(draw)]);
+  return ['STREAMS', ...keys, ...keys.map(from)];
+}
+
+const claimed = (draw: Draw) => [x(draw), group(draw), consumer(draw), draw.one(['0', '0', '200'])];
+
+const create: Arguments = (draw) => [
+  'CREATE',
+  ...ofGroup(draw),
+  draw.one(['$', '0', id(draw)]),
+  ...draw.one([[], ['MKSTREAM'], ['MKSTREAM']]),
+  ...draw.one([[], ['ENTRIESREAD', draw.int(0, 5)]]),
+];
+
+const groupCommands: readonly Arguments[] = [
+  create,
+  create,
+  create,
+  (draw) => ['CREATECONSUMER', ...ofGroup(draw), consumer(draw)],
+  (draw) => ['DELCONSUMER', ...ofGroup(draw), consumer(draw)],
+  (draw) => ['DESTROY', ...ofGroup(draw)],
+  (draw) => ['SETID', ...ofGroup(draw), draw.one(['$', '0', id(draw)])],
+];
+
+const infos: readonly Arguments[] = [
+  (draw) => ['STREAM', x(draw), ...draw.one([[], ['FULL'], ['FULL', 'COUNT', draw.int(0, 3)]])],
+  (draw) => ['GROUPS', x(draw)],
+  (draw) => ['CONSUMERS', ...ofGroup(draw)],
+];
+
+export const streamCommands: Readonly<Record<string, Arguments>> = {
+  xadd: (draw) => [
+    x(draw),
+    ...draw.one([[], [], ['NOMKSTREAM']]),
+    ...draw.one([[], [], trimming(draw)]),
+    newId(draw),
+    ...fields(draw),
+  ],
+  xdel: (draw) => [x(draw), ...ids(draw)],
+  xtrim: (draw) => [x(draw), ...trimming(draw)],
+  xsetid: (draw) => [
+    x(draw),
+    draw.one([id(draw), '9-9', '2000000000000-0']),
+    ...draw.one([[], ['ENTRIESADDED', draw.int(0, 20), 'MAXDELETEDID', id(draw)]]),
+  ],
+  xgroup: (draw) => draw.one(groupCommands)(draw),
+  xreadgroup: (draw) => [
+    'GROUP',
+    group(draw),
+    consumer(draw),
+    ...count(draw),
+    ...draw.one([[], ['BLOCK', draw.int(1, 150)]]),
+    ...draw.one([[], [], ['NOACK']]),
+    ...streams(draw, () => draw.one(['>', '>', '>', '0', id(draw)])),
+  ],
+  xack: (draw) => [...ofGroup(draw), ...ids(draw)],
+  xclaim: (draw) => [
+    ...claimed(draw),
+    ...ids(draw),
+    ...draw.one([[], ['IDLE', draw.int(0, 900)], ['TIME', draw.atMilliseconds()]]),
+    ...draw.maybe('RETRYCOUNT', draw.int(0, 5)),
+    ...draw.maybe('FORCE'),
+    ...draw.one([[], [], ['JUSTID'], ['LASTID', id(draw)]]),
+  ],
+  xautoclaim: (draw) => [
+    ...claimed(draw),
+    draw.one(['0', '-', id(draw)]),
+    ...count(draw),
+    ...draw.maybe('JUSTID'),
+  ],
+};
+
+export const streamReads: Readonly<Record<string, Arguments>> = {
+  xlen: (draw) => [x(draw)],
+  xrange: (draw) => [x(draw), start(draw), end(draw), ...count(draw)],
+  xrevrange: (draw) => [x(draw), end(draw), start(draw), ...count(draw)],
+  xread: (draw) => [
+    ...count(draw),
+    ...draw.one([[], [], ['BLOCK', draw.int(1, 150)]]),
+    // `$` stands for what there was when it came
+    ...streams(draw, () => draw.one(['0', id(draw)])),
+  ],
+  xpending: (draw) => [
+    ...ofGroup(draw),
+    ...draw.maybe(start(draw), end(draw), draw.int(1, 5), ...draw.maybe(consumer(draw))),
+  ],
+  xinfo: (draw) => draw.one(infos)(draw),
+};
