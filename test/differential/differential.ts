@@ -18,6 +18,8 @@ import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
 export interface Step {
   readonly words: readonly (string | Buffer)[];
   readonly order?: Order;
+  /** Commands before it, for what else would differ as known; their replies are compared as they are. */
+  readonly before?: readonly (readonly string[])[];
 }
 
 /** Commands of these words, whose replies are compared so. */
@@ -29,8 +31,17 @@ export const inOrder =
 export const exact = inOrder('exact');
 export const inSeconds = inOrder('seconds');
 
-/** `share`: the part of the commands in `test/scale.ts` that this family gets. */
-export function differential(name: string, step: fc.Arbitrary<Step>, share = 1): void {
+/**
+ * `share`: the part of the commands in `test/scale.ts` that this family gets; `scene`: lines that every
+ * sequence begins with.
+ */
+export function differential(
+  name: string,
+  step: fc.Arbitrary<Step>,
+  share = 1,
+  scene: readonly string[] = [],
+): void {
+  const first = scene.map((line): Step => ({ words: line.split(' ') }));
   describe.skipIf(!hasRedis)(`${name} as redis-server answers`, () => {
     let redis: RealRedis;
     beforeAll(async () => {
@@ -45,7 +56,7 @@ export function differential(name: string, step: fc.Arbitrary<Step>, share = 1):
         const count = (scale.differentialCommands * share) / 2;
         await compareSequences(`${name}, RESP${protocol}`, step, count, async (steps) => {
           await oracle.call([Buffer.from('FLUSHALL')]);
-          return await compareAll(oracle, steps, protocol);
+          return await compareAll(oracle, [...first, ...steps], protocol);
         });
         oracle.close();
       },
@@ -60,7 +71,11 @@ async function compareAll(
   protocol: Protocol,
 ): Promise<number> {
   const partition = await LonePartition.open();
-  for (const { words, order = 'exact' } of steps) {
+  const all = steps.flatMap((step): readonly Step[] => [
+    ...(step.before ?? []).map((words) => ({ words })),
+    step,
+  ]);
+  for (const { words, order = 'exact' } of all) {
     const args = words.map((word) => (typeof word === 'string' ? Buffer.from(word) : word));
     partition.nowMs = Date.now();
     const ours = encodeReply(await partition.call(...args), protocol);

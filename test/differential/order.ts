@@ -9,7 +9,8 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * in any order · scanPairs: a cursor, then keys and values · scores: bytes, with numbers in the
  * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores · sign: of
  * a number that depends on the moment · seconds: to the nearest fifty of what is left, since the
- * second may turn between two servers' answers.
+ * second may turn between two servers' answers · moments: of streams, without the time of day, with
+ * what is idle to the nearest fifty seconds, and without what Redis 7.2 tells beyond 7.0.
  */
 export type Order =
   | 'exact'
@@ -21,13 +22,15 @@ export type Order =
   | 'scores'
   | 'scanScores'
   | 'sign'
-  | 'seconds';
+  | 'seconds'
+  | 'moments';
 
 export function comparable(bytes: Buffer, order: Order): string {
   const text = bytes.toString('latin1');
   if (order === 'exact' || text.startsWith('-')) return text;
   if (order === 'sign') return text.replace(/^:\d+/, ':+');
   if (order === 'seconds') return text.replace(/^:(\d+)/, (_, left) => `:${Math.round(left / 50)}`);
+  if (order === 'moments') return withoutMoments(text);
   if (order === 'scores') return withShortNumbers(text);
   if (order === 'scanScores') {
     return comparable(Buffer.from(withShortNumbers(text), 'latin1'), 'scanPairs');
@@ -45,6 +48,18 @@ export function comparable(bytes: Buffer, order: Order): string {
   const flat = order === 'pairs' && reply.kind === 'array' && !items.some((item) => itemsOf(item));
   const units = flat ? pairUp(texts) : texts;
   return `${text[0]}${units.sort().join('')}`;
+}
+
+function withoutMoments(reply: string): string {
+  return reply
+    .replace(/\$(?:8\r\ninactive|11\r\nactive-time)\r\n:-?\d+\r\n/g, '')
+    .replace(/[*%]\d+\r\n(\$4\r\nname\r\n\$\d+\r\n.*\r\n\$(?:7\r\npending|9\r\nseen-time))/g, '?$1')
+    .replace(/:1\d{12}\r\n(:\d+\r\n)?/g, ':now\r\n$1')
+    .replace(/(\$4\r\nidle\r\n):\d+/g, '$1:?')
+    .replace(
+      /:(\d+)\r\n(:\d+\r\n)/g,
+      (_, idle, times) => `:${Math.round(idle / 50_000)}\r\n${times}`,
+    );
 }
 
 function itemsOf(reply: Reply): readonly Reply[] | undefined {

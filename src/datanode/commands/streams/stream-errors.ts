@@ -1,6 +1,8 @@
 /** Errors about consumer groups that are not there, as Redis words them. */
 import { error, type Reply } from '../../resp/reply.ts';
-import { shownText } from '../rows/args.ts';
+import { SYNTAX_ERROR, shownText } from '../rows/args.ts';
+import { ArgumentError } from '../rows/command.ts';
+import { wrongShape } from '../rows/server-row.ts';
 
 /** Of XGROUP and XINFO, once the key was found. */
 export function noGroupOf(key: Buffer, group: Buffer): Reply {
@@ -14,4 +16,10 @@ export function noKeyOrGroup(key: Buffer, group: Buffer, where = ''): Reply {
   return error(
     `NOGROUP No such key '${shownText(key)}' or consumer group '${shownText(group)}'${where}`,
   );
+}
+
+/** Of subcommands with other words than they take. */
+export function wrongSubcommand(args: readonly Buffer[]): ArgumentError {
+  const refusal = wrongShape(args);
+  return new ArgumentError(refusal.kind === 'error' ? refusal.text : SYNTAX_ERROR);
 }

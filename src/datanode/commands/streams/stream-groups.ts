@@ -41,7 +41,7 @@ import {
 import { helpReply } from '../rows/help.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { edgeOrIdArgument, idArgument } from './stream-args.ts';
-import { noGroupOf } from './stream-errors.ts';
+import { noGroupOf, wrongSubcommand } from './stream-errors.ts';
 import { fromStreams, SECOND_KEY, streamColumn } from './stream-rows.ts';
 
 const NOTHING = integer(0);
@@ -74,19 +74,21 @@ function parsePosition(name: 'CREATE' | 'SETID'): (args: readonly Buffer[]) => P
       else if (option === 'entriesread' && at + 1 < args.length) {
         entriesRead = entriesReadArgument(args[++at]!);
       } else {
-        throw new ArgumentError(
-          `ERR unknown subcommand or wrong number of arguments for '${argument(args, 1)}'. ` +
-            'Try XGROUP HELP.',
-        );
+        throw wrongSubcommand(args);
       }
     }
-    const id = late(() => positionId(argument(args, 4), name));
+    const id = late(() => positionId(args, name));
     return { key: argument(args, 2), group: argument(args, 3), id, entriesRead, makeStream };
   };
 }
 
+/** More words are refused, though each of them were an option. */
+const WORDS_MAX = { CREATE: 8, SETID: 7 } as const;
+
 /** As Redis has it, SETID takes `-` and `+` as well. */
-function positionId(arg: Buffer, of: 'CREATE' | 'SETID'): StreamId | 'last' {
+function positionId(args: readonly Buffer[], of: 'CREATE' | 'SETID'): StreamId | 'last' {
+  if (args.length > WORDS_MAX[of]) throw wrongSubcommand(args);
+  const arg = argument(args, 4);
   if (textBytes(arg).toString('latin1') === '$') return 'last';
   return of === 'SETID' ? edgeOrIdArgument(arg) : idArgument(arg);
 }

@@ -3,9 +3,17 @@ import type { Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { edgeEntry } from '../../encoding/streams/stream-entries.ts';
 import type { View } from '../../encoding/txn/view.ts';
-import { bulk, error, integer, NULL, type Reply } from '../../resp/reply.ts';
-import { argument, NO_SUCH_KEY, SYNTAX_ERROR, syntaxError, WRONG_TYPE } from '../rows/args.ts';
+import { error, integer, NULL, type Reply } from '../../resp/reply.ts';
 import {
+  argument,
+  countArgument,
+  NO_SUCH_KEY,
+  SYNTAX_ERROR,
+  WRONG_TYPE,
+  word,
+} from '../rows/args.ts';
+import {
+  ArgumentError,
   type Command,
   NO_KEYS,
   node,
@@ -14,23 +22,57 @@ import {
   read,
 } from '../rows/command.ts';
 import { helpReply } from '../rows/help.ts';
-import { entryReply, idReply } from './stream-replies.ts';
-import { NOT_YET, SECOND_KEY, streamColumn } from './stream-rows.ts';
+import { late, lateReply } from '../rows/late-error.ts';
+import { wrongSubcommand } from './stream-errors.ts';
+import {
+  fullInfo,
+  parseConsumersInfo,
+  parseGroupsInfo,
+  runConsumersInfo,
+  runGroupsInfo,
+} from './stream-info-groups.ts';
+import { entryReply, idReply, mapReply } from './stream-replies.ts';
+import { SECOND_KEY, streamColumn } from './stream-rows.ts';
 
 /** Entries in a node of Redis's radix trees. */
 const NODE_ENTRIES = 100;
 
-/** XINFO STREAM key */
-function parseStreamInfo(args: readonly Buffer[]): Buffer {
-  if (args.length > 3) throw syntaxError();
-  return argument(args, 2);
+interface InfoShape {
+  /** FULL: how much of each kind, 0: all. */
+  readonly full: number | undefined;
 }
 
-function runStreamInfo(view: View, key: Buffer, { nowMs }: RunContext): RunResult {
+/** XINFO STREAM key [FULL [COUNT count]] */
+function parseStreamInfo(args: readonly Buffer[]) {
+  return { key: argument(args, 2), shape: late(() => infoShape(args)) };
+}
+
+function infoShape(args: readonly Buffer[]): InfoShape {
+  const [full, option, count] = args.slice(3);
+  if (full === undefined) return { full };
+  const isRight = word(full) === 'full' && (option === undefined || word(option) === 'count');
+  if (!isRight || args.length === 5 || args.length > 6) throw wrongSubcommand(args);
+  const most = count === undefined ? FULL_COUNT : countArgument(count);
+  return { full: most < 0 ? FULL_COUNT : most };
+}
+
+const FULL_COUNT = 10;
+
+function runStreamInfo(
+  view: View,
+  { key, shape }: ReturnType<typeof parseStreamInfo>,
+  { nowMs }: RunContext,
+): RunResult {
   const stream = readStream(view, key, nowMs);
   if (stream === undefined) return NO_SUCH_KEY;
   if (stream === 'wrong-type') return WRONG_TYPE;
-  return streamInfo(stream);
+  if (shape instanceof ArgumentError) return lateReply(shape);
+  const { full } = shape;
+  return full === undefined ? streamInfo(stream) : fullStreamInfo(view, stream, full);
+}
+
+function* fullStreamInfo(view: View, stream: Stream, count: number): Slices<Reply> {
+  return mapReply([...countsOf(stream), ...(yield* fullInfo(view, stream, count))]);
 }
 
 function* streamInfo(stream: Stream): Slices<Reply> {
@@ -46,7 +88,7 @@ function* streamInfo(stream: Stream): Slices<Reply> {
 }
 
 /** What XINFO STREAM tells of a stream in either form. */
-export function countsOf(stream: Stream): readonly (readonly [string, Reply])[] {
+function countsOf(stream: Stream): readonly (readonly [string, Reply])[] {
   // there is no such tree here: as many nodes as Redis has where nothing was removed
   const keys = Math.ceil(stream.size / NODE_ENTRIES);
   return [
@@ -60,10 +102,6 @@ export function countsOf(stream: Stream): readonly (readonly [string, Reply])[] 
   ];
 }
 
-export function mapReply(fields: readonly (readonly [string, Reply])[]): Reply {
-  return { kind: 'map', pairs: fields.map(([name, value]) => [bulk(name), value]) };
-}
-
 const infoRows: readonly Command[] = [
   read({
     ...streamColumn,
@@ -73,8 +111,8 @@ const infoRows: readonly Command[] = [
     keys: SECOND_KEY,
     since: '5.0.0',
     summary: 'Returns the consumers of a group.',
-    parse: (args) => args,
-    run: () => NOT_YET,
+    parse: parseConsumersInfo,
+    run: runConsumersInfo,
   }),
   read({
     ...streamColumn,
@@ -84,8 +122,8 @@ const infoRows: readonly Command[] = [
     keys: SECOND_KEY,
     since: '5.0.0',
     summary: 'Returns the consumer groups of a stream.',
-    parse: (args) => args,
-    run: () => NOT_YET,
+    parse: parseGroupsInfo,
+    run: runGroupsInfo,
   }),
   read({
     ...streamColumn,

@@ -1,7 +1,12 @@
 /** XREADGROUP: entries for a consumer of a group (redis.io, XREADGROUP). */
 import { limits } from '../../../common/limits.ts';
 import { eachPair } from '../../encoding/collections/member-walk.ts';
-import { idAfter, MAX_STREAM_ID, type StreamId } from '../../encoding/records/stream-id.ts';
+import {
+  compareIds,
+  idAfter,
+  MAX_STREAM_ID,
+  type StreamId,
+} from '../../encoding/records/stream-id.ts';
 import { consumerPendingRange, decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
@@ -59,7 +64,10 @@ export function parseReadGroup(args: readonly Buffer[]): GroupRead {
 function fromArgument(arg: Buffer): From {
   const text = textBytes(arg).toString('latin1');
   if (text === '>') return 'new';
-  if (text !== '$') return idArgument(arg);
+  if (text !== '$') {
+    const id = idArgument(arg);
+    return compareIds(id, MAX_STREAM_ID) === 0 ? 'new' : id;
+  }
   throw new ArgumentError(
     'ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of ' +
       'this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID ' +

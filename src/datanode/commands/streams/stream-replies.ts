@@ -21,3 +21,7 @@ export function idReply(id: StreamId): Reply {
 function fieldsReply(fields: EntryFields): Reply {
   return array(fields.map((field) => bulk(field)));
 }
+
+export function mapReply(fields: readonly (readonly [string, Reply])[]): Reply {
+  return { kind: 'map', pairs: fields.map(([name, value]) => [bulk(name), value]) };
+}

@@ -1,5 +1,4 @@
 /** What rows of streams have in common (redis.io, "Redis Streams"). */
-import { error } from '../../resp/reply.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
 import { word } from '../rows/args.ts';
 import { FIRST_KEY } from '../rows/command.ts';
@@ -15,8 +14,6 @@ export const SECOND_KEY = { first: 2, last: 2, step: 1 };
 
 /** Builds before streams do not carry out what writes them. */
 export const fromStreams = (): number => applyVersions.streams;
-
-export const NOT_YET = error('ERR not yet');
 
 const STREAMS = 'streams';
 /** Options of XREAD and XREADGROUP before STREAMS, and how many arguments each has. */

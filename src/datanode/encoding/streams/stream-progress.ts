@@ -7,10 +7,11 @@ import type { Stream } from './stream.ts';
 import { oneMore } from './stream-count.ts';
 import type { GroupState } from './stream-group.ts';
 
-/** Whether an entry at or behind `from` may have been removed by XDEL. */
+/** Whether an entry at or behind `from`, and behind the first there is, may have been removed by XDEL. */
 export function hasGapsFrom(stream: Stream, from: StreamId): boolean {
-  const { size, maxDeletedId } = stream;
+  const { size, firstId, maxDeletedId } = stream;
   if (size === 0 || compareIds(maxDeletedId, MIN_STREAM_ID) === 0) return false;
+  if (compareIds(firstId, maxDeletedId) > 0) return false;
   return compareIds(from, maxDeletedId) <= 0;
 }
 
