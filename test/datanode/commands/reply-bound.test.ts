@@ -23,6 +23,7 @@ beforeAll(async () => {
     await partition.call('SADD', 'set', member);
     await partition.call('ZADD', 'zset', '1', member);
     await partition.call('SET', `string${at}`, member);
+    await partition.call('XADD', 'stream', `${at + 1}-0`, 'f', member);
   }
 });
 
@@ -48,6 +49,9 @@ test.each([
   [['ZUNION', '1', 'zset'], 'fewer or smaller keys'],
   [['ZPOPMIN', 'zset', '100'], 'a smaller count'],
   [['MGET', ...strings], 'fewer keys'],
+  [['XRANGE', 'stream', '-', '+'], 'a smaller COUNT'],
+  [['XREVRANGE', 'stream', '+', '-'], 'a smaller COUNT'],
+  [['XREAD', 'STREAMS', 'stream', '0'], 'a smaller COUNT'],
 ])('%s', async (words, instead) => {
   const reply = await partition.call(...words);
   expect(reply).toMatchObject({ kind: 'error' });
@@ -104,6 +108,21 @@ test.each([
   const isElement = (range: KeyRange) => range !== NOTHING && range !== GLANCE;
   expect(spy.mock.calls.filter(([range]) => isElement(range))).toEqual([]);
   vi.restoreAllMocks();
+});
+
+test('XREADGROUP gives as many entries as a reply has room for, and the others after them', async () => {
+  await partition.call('XGROUP', 'CREATE', 'stream', 'g', '0');
+  const read = async () => {
+    const reply = await partition.call('XREADGROUP', 'GROUP', 'g', 'c', 'STREAMS', 'stream', '>');
+    expect(replyBytes(reply)).toBeLessThanOrEqual(67_108_864);
+    const pending = await partition.call('XPENDING', 'stream', 'g');
+    if (pending.kind !== 'array' || pending.items[0]?.kind !== 'integer') throw new Error('none');
+    return Number(pending.items[0].value);
+  };
+  const first = await read();
+  expect(first).toBeGreaterThan(50);
+  expect(first).toBeLessThan(COUNT);
+  expect(await read()).toBe(COUNT);
 });
 
 test('what was refused has changed nothing', async () => {
