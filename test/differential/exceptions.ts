@@ -416,7 +416,7 @@ export const exceptions: readonly Exception[] = [
   },
   {
     commands:
-      'those of functions, streams, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
+      'those of functions, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
     differs: "they are unknown commands; users' rules may name them",
     reason: 'there are none here, and raft replicates',
   },
