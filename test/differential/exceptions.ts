@@ -415,8 +415,7 @@ export const exceptions: readonly Exception[] = [
     reason: 'who may stop a process is not for clients to say: its supervisor would start it again',
   },
   {
-    commands:
-      'those of functions, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
+    commands: 'those of functions, replication and MIGRATE, also to ACL DRYRUN and COMMAND',
     differs: "they are unknown commands; users' rules may name them",
     reason: 'there are none here, and raft replicates',
   },
