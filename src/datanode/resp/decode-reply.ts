@@ -4,6 +4,9 @@ import { limits } from '../../common/limits.ts';
 import type { Reply } from './reply.ts';
 
 const LF = 0x0a;
+const MAP = 0x25;
+const ARRAY = 0x2a;
+const MINUS = 0x2d;
 const HEADER_BYTES_MAX = 65_536;
 
 /** Exactly one reply, RESP2 or RESP3; throws KvorumError BAD_FRAME for anything else. */
@@ -12,6 +15,26 @@ export function decodeReply(bytes: Buffer): Reply {
   const reply = readReply(cursor, 0);
   if (cursor.at !== bytes.length) throw bad(`${bytes.length - cursor.at} bytes follow the reply`);
   return reply;
+}
+
+/**
+ * The same of rows, in RESP2 an array of arrays of two, whose values stay the bytes they are: they may be of
+ * any size, and must be alike in both protocols.
+ */
+export function decodeRows(bytes: Buffer): Reply {
+  const isMap = bytes[0] === MAP;
+  if (!isMap && (bytes[0] !== ARRAY || bytes[1] === MINUS)) return decodeReply(bytes);
+  const cursor = { bytes, at: 0 };
+  const pairs: [Reply, Reply][] = [];
+  for (let left = countOf(readLine(cursor).slice(1), bytes.length); left > 0; left--) {
+    if (!isMap && readLine(cursor) !== '*2') throw bad('a row that is none');
+    const key = readReply(cursor, 1);
+    const from = cursor.at;
+    skipReply(cursor);
+    pairs.push([key, { kind: 'encoded', bytes: bytes.subarray(from, cursor.at) }]);
+  }
+  if (cursor.at !== bytes.length) throw bad(`${bytes.length - cursor.at} bytes follow the reply`);
+  return { kind: 'rows', pairs };
 }
 
 interface Cursor {
@@ -55,6 +78,16 @@ function readReply(cursor: Cursor, depth: number): Reply {
       return { kind: 'map', pairs: readPairs(cursor, rest, depth) };
     default:
       throw bad(`a reply cannot begin with ${JSON.stringify(line[0] ?? '')}`);
+  }
+}
+
+/** Of arrays, bulks and lines, however deep. */
+function skipReply(cursor: Cursor): void {
+  for (let left = 1; left > 0; left--) {
+    const line = readLine(cursor);
+    if (line[0] === '*') left += countOf(line.slice(1), cursor.bytes.length);
+    else if (line[0] === '$') readBytes(cursor, line.slice(1));
+    else if (line[0] !== '_' && line[0] !== '+' && line[0] !== ':') throw bad('no row has this');
   }
 }
 

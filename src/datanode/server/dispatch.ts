@@ -26,6 +26,7 @@ import type { RouteTable } from '../routing/table.ts';
 import { type Part, splitByKeys } from './fan-out.ts';
 import { noNamespace } from './gone.ts';
 import { badShape, unknownCommand } from './request-shape.ts';
+import { splitHalves } from './rows-by-key.ts';
 
 export type DataCommand = ReadCommand | WriteCommand;
 
@@ -120,9 +121,21 @@ function keyed(
     const dealt = keysByPartition(keys, world);
     return { kind: 'gather', command, run: prepared!.run, keys: dealt };
   }
-  if (command.fanOut?.over !== 'keys') return refusal(command, apart);
-  const parts = splitByKeys(args, command.keys, (key) => partitionOfKey(world, key));
-  return { kind: 'many', command, parts };
+  const parts = partsOf(command, args, world);
+  return parts === undefined ? refusal(command, apart) : { kind: 'many', command, parts };
+}
+
+/** Undefined where it is not dealt out. */
+function partsOf(
+  { fanOut, keys }: DataCommand,
+  args: CommandLine,
+  world: DispatchWorld,
+): readonly Part[] | undefined {
+  if (fanOut?.over !== 'keys') return undefined;
+  const partitionOf = (key: Buffer) => partitionOfKey(world, key);
+  if (fanOut.halves === undefined) return splitByKeys(args, keys, partitionOf);
+  const halves = fanOut.halves(args);
+  return halves && splitHalves(args, halves, partitionOf);
 }
 
 /** Each key once, at the partition that has it. */

@@ -5,12 +5,13 @@ import { limits } from '../../common/limits.ts';
 import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
 import { saysDone } from '../commands/sessions/kept-reply.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
-import { decodeReply } from '../resp/decode-reply.ts';
+import { decodeReply, decodeRows } from '../resp/decode-reply.ts';
 import { encodeReply } from '../resp/encode-reply.ts';
 import { array, error, integer, NULL, OK, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';
 import type { Fate } from './lane.ts';
+import { rowsInKeyOrder } from './rows-by-key.ts';
 
 /** What one partition is asked. */
 export interface Part {
@@ -73,6 +74,8 @@ export function mergeReplies(
       return integer(replies.reduce((sum, reply) => sum + integerOf(reply), 0));
     case 'keyOrder':
       return inKeyOrder(plain);
+    case 'rows':
+      return rowsInKeyOrder(plain);
     case 'concat':
       return concatenated(replies);
     case 'ok':
@@ -90,10 +93,12 @@ export function mergeReplies(
   }
 }
 
-/** As data, but for arrays that are joined as the bytes they are. */
+/** As data, but for arrays that are joined as the bytes they are, and what is in rows. */
 function decoded(reply: Reply, merge: FanOut['merge']): Reply {
   if (merge === 'concat' && arrayOf(reply) !== undefined) return reply;
-  if (reply.kind === 'encoded') return decodeReply(reply.bytes);
+  if (reply.kind === 'encoded') {
+    return merge === 'rows' ? decodeRows(reply.bytes) : decodeReply(reply.bytes);
+  }
   return reply.kind === 'packed' ? decodeReply(encodeReply(reply, 3)) : reply;
 }
 

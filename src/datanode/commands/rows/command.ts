@@ -50,10 +50,19 @@ export interface FanOut {
   readonly over: 'keys' | 'partitions';
   /**
    * sum: add integers · keyOrder: one array item per key, in the request's order ·
+   * rows: a map of those keys that have something, or null ·
    * concat: join arrays · ok: OK when all say OK · any: the first that is not null ·
    * every: one array, an item of it holds where it holds in all · scan: SCAN's own cursor walk.
    */
-  readonly merge: 'sum' | 'keyOrder' | 'concat' | 'ok' | 'any' | 'every' | 'scan';
+  readonly merge: 'sum' | 'keyOrder' | 'rows' | 'concat' | 'ok' | 'any' | 'every' | 'scan';
+  /** Of keys that all stand before what goes with them; undefined: the line is not dealt out. */
+  readonly halves?: (args: readonly Buffer[]) => Halves | undefined;
+}
+
+/** So many keys from there on, and behind them as many arguments, one for each. */
+export interface Halves {
+  readonly at: number;
+  readonly count: number;
 }
 
 /** Types whose values a command takes when they are gathered from several partitions. */

@@ -12,6 +12,7 @@ import { argument, countArgument, syntaxError, WRONG_TYPE, word } from '../rows/
 import {
   ArgumentError,
   type Command,
+  type Halves,
   NO_KEYS,
   type RunContext,
   type RunResult,
@@ -21,7 +22,7 @@ import { lateReply } from '../rows/late-error.ts';
 import { intervalEnd, intervalStart } from './stream-args.ts';
 import { parseRead, type StreamRead } from './stream-read-args.ts';
 import { entryReply } from './stream-replies.ts';
-import { keysOfRead, streamColumn } from './stream-rows.ts';
+import { keysOfRead, streamColumn, streamKeys } from './stream-rows.ts';
 import { streamReading } from './stream-waits.ts';
 
 interface Range {
@@ -107,6 +108,11 @@ function* readBehind(asked: readonly Asked[], count: number): Slices<Reply> {
   return pairs.length === 0 ? NULL_ARRAY : { kind: 'rows', pairs };
 }
 
+/** Who waits does so in one partition. */
+function halvesOfRead(args: readonly Buffer[]): Halves | undefined {
+  return streamReading(args) === undefined ? streamKeys(args) : undefined;
+}
+
 export const streamRangeCommands: readonly Command[] = [
   read({
     ...streamColumn,
@@ -139,6 +145,7 @@ export const streamRangeCommands: readonly Command[] = [
     summary: 'Returns the entries of streams behind given IDs, and waits for some if asked to.',
     parse: parseRead,
     run: runRead,
+    fanOut: { over: 'keys', merge: 'rows', halves: halvesOfRead },
     blocking: streamReading,
   }),
 ];
