@@ -61,7 +61,8 @@ class Cursor {
     this.#range = range;
     this.#left = range.limit ?? Number.POSITIVE_INFINITY;
     this.#from = range.reverse ? range.lt : range.gte;
-    this.#iterator = reader.iterate(range);
+    // with the values, whoever asks for it: their checksums tell whether keys are what was written
+    this.#iterator = reader.iterate({ ...range, keysOnly: false });
     this.#next = this.#read();
   }
 

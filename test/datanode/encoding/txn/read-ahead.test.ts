@@ -122,3 +122,9 @@ test('a read that fails ahead is told to who comes that far, and to nobody else'
   await stopped.source.end();
   expect(stopped.seen.open).toBe(0);
 });
+
+test('a long walk over keys alone reads what all others do', async () => {
+  const { source } = watched((iterator, count) => iterator.next(count));
+  expect(await walk(source, { ...all, keysOnly: true })).toHaveLength(COUNT);
+  await source.end();
+});
