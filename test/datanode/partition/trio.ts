@@ -206,9 +206,23 @@ export class Trio {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Where each snapshot stream began; how many chunks the next ones carry before they break. */
-  readonly offsets: number[] = [];
+  /** To whom each snapshot stream went and where it began. */
+  readonly streams: { readonly to: string; readonly offset: number }[] = [];
+  /** How many chunks the next ones carry before they break. */
   readonly breakStreamsAfter: number[] = [];
+
+  /**
+   * Whoever is late when the group begins is sent a snapshot: the log keeps nothing for who was never heard.
+   * From here on streams are those of what a test does.
+   */
+  forgetStreams(): void {
+    this.streams.length = 0;
+  }
+
+  /** Where the snapshot streams to `node` began. */
+  offsetsTo(node: string): number[] {
+    return this.streams.filter(({ to }) => to === node).map(({ offset }) => offset);
+  }
 
   /** Every message sent, by type and replicas. */
   readonly sent: string[] = [];
@@ -228,7 +242,7 @@ export class Trio {
         return host.onRequest(from, body)!;
       },
       stream: (to, header, chunks) => {
-        this.offsets.push(decodeSnapshotHeader(header).offset);
+        this.streams.push({ to, offset: decodeSnapshotHeader(header).offset });
         const cut = this.breakStreamsAfter.shift();
         const carried = cut === undefined ? chunks : breaking(chunks, cut);
         return reach(to)?.onStream(header, carried) ?? Promise.reject(new Error('unreachable'));
