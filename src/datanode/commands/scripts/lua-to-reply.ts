@@ -53,6 +53,8 @@ class Conversion {
   /** Of a set the keys alone. */
   *#pairs(table: LuaTable, shape: 'map' | 'set', depth: number): Slices<Reply> {
     const pile = new ReplyPile(shape, IN_PARTS);
+    // one table may be in the reply a hundred thousand times, and nothing charges its walks
+    table.forgetHoles();
     for (let pair = table.next(undefined); pair !== undefined; pair = table.next(pair[0])) {
       const key = yield* this.#item(pair[0], depth);
       if (shape === 'set') pile.add(key);

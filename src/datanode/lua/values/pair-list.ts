@@ -52,6 +52,15 @@ export class PairList {
     return false;
   }
 
+  /** Places of keys, with a value or without. */
+  get places(): number {
+    return this.keys.length;
+  }
+
+  get liveCount(): number {
+    return this.live;
+  }
+
   /** Whether one of its keys may be a positive integer. */
   get hasIntegers(): boolean {
     return this.integers > 0;

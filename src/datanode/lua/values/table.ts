@@ -11,6 +11,9 @@ import type { LuaValue } from './value.ts';
 /** What items and pairs are taken to need, when a script is told how much it has made. */
 const ITEM_BYTES = 16;
 const PAIR_BYTES = 112;
+/** Fewer places are passed at once, and so are so many for each value. */
+const HOLES_MIN = 64;
+const PLACES_PER_VALUE = 16;
 
 export class LuaTable {
   metatable: LuaTable | undefined;
@@ -83,6 +86,25 @@ export class LuaTable {
     meter?.steps(passing(at - from));
     if (before <= this.first) this.first = at;
     return at < items.length ? [at + 1, items[at]] : this.pairs?.after(-1, meter);
+  }
+
+  /**
+   * Forgets the places of what was set to nil, where they are by far the most: who walks the table again and
+   * again would pass them each time. The order stays. For when no script will look at it any more: they would
+   * see another length, and be charged less.
+   */
+  forgetHoles(): void {
+    const places = this.items.length + (this.pairs?.places ?? 0);
+    const live = this.itemsLive + (this.pairs?.liveCount ?? 0);
+    if (places <= HOLES_MIN || live * PLACES_PER_VALUE >= places) return;
+    const kept = new PairList();
+    for (let pair = this.next(undefined); pair !== undefined; pair = this.next(pair[0])) {
+      kept.set(pair[0], pair[1]);
+    }
+    this.items = [];
+    this.itemsLive = 0;
+    this.first = 0;
+    this.pairs = kept;
   }
 
   private nextPair(key: LuaValue, meter?: Meter): readonly [LuaValue, LuaValue] | undefined {

@@ -116,3 +116,17 @@ test('others have their turns while a large one is made', () => {
   expect(encodeReply(reply, 2).toString().startsWith('*1000\r\n:0\r\n:1\r\n')).toBe(true);
   expect(pauses).toBeGreaterThan(100);
 });
+
+test.each(['map', 'set'])('of a %s that is there many times holes are passed once', (shape) => {
+  const holes = new LuaTable();
+  for (let at = 0; at < 100_000; at++) holes.set(`k${at}`, true);
+  for (let at = 1; at < 99_999; at++) holes.set(`k${at}`, undefined);
+  const { reply } = run(list(...Array.from({ length: 500 }, () => table({ [shape]: holes }))), 3);
+  const one =
+    shape === 'map'
+      ? '%2\r\n$2\r\nk0\r\n#t\r\n$6\r\nk99999\r\n#t'
+      : '~2\r\n$2\r\nk0\r\n$6\r\nk99999';
+  expect(encodeReply(reply, 3).toString()).toBe(`*500\r\n${`${one}\r\n`.repeat(500)}`);
+  const { keys } = (holes as unknown as { pairs: { keys: unknown[] } }).pairs;
+  expect(keys).toEqual(['k0', 'k99999']);
+});

@@ -217,3 +217,28 @@ test('is what a map would be, whatever is done to it', () => {
     { numRuns: 300, seed: 1 },
   );
 });
+
+describe('holes that are forgotten', () => {
+  test('leave the pairs and their order', () => {
+    const t = new LuaTable();
+    for (let at = 1; at <= 1_000; at++) t.set(at, at);
+    for (let at = 0; at < 1_000; at++) t.set(`k${at}`, at);
+    for (let at = 3; at < 1_000; at++) t.set(at, undefined);
+    for (let at = 1; at < 999; at++) t.set(`k${at}`, undefined);
+    const before = pairsOf(t);
+    t.forgetHoles();
+    expect(pairsOf(t)).toEqual(before);
+    expect(before.map(([key]) => key)).toEqual([1, 2, 1_000, 'k0', 'k999']);
+    expect(sizeOf(t)).toBe(5);
+    for (const [key, value] of before) expect(t.get(key)).toBe(value);
+  });
+
+  test('are left alone where they are few', () => {
+    const t = new LuaTable();
+    for (let at = 0; at < 1_000; at++) t.set(`k${at}`, at);
+    for (let at = 0; at < 900; at++) t.set(`k${at}`, undefined);
+    const size = sizeOf(t);
+    t.forgetHoles();
+    expect(sizeOf(t)).toBe(size);
+  });
+});
