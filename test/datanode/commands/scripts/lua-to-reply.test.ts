@@ -130,3 +130,22 @@ test.each(['map', 'set'])('of a %s that is there many times holes are passed onc
   const { keys } = (holes as unknown as { pairs: { keys: unknown[] } }).pairs;
   expect(keys).toEqual(['k0', 'k99999']);
 });
+
+/** In microseconds, so that others on the machine do not count. */
+function cpuOf(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+test('a text of line ends is on one line sooner than an expression has looked at each', () => {
+  const ends = '\r\n'.repeat(5_000_000);
+  const expression = cpuOf(() => void ends.replace(/[\r\n]/g, ' '));
+  let reply: Reply | undefined;
+  const cpu = cpuOf(() => {
+    reply = run(table({ err: `\u00c3\u00a4${ends}` })).reply;
+  });
+  expect(reply).toEqual({ kind: 'error', text: `\u00e4${' '.repeat(ends.length)}` });
+  expect(cpu).toBeLessThan(expression / 2);
+});

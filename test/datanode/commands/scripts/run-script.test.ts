@@ -258,6 +258,13 @@ describe('beyond a limit it ends, and what it had written stays', () => {
     expect(await call('EVAL', body, '0')).toMatch(/^\(error\) ERR a channel's name has/);
   });
 
+  test('of replies an error that nothing caught has no longer text', async () => {
+    const long = `error(string.rep('x', ${limits.replyBytesMax - 11_000_000}) .. string.rep('\\n', 11000001))`;
+    expect(await call('EVAL', long, '0')).toMatch(/^\(error\) ERR the reply would be larger than/);
+    const error = await call('EVAL', `error({err = string.rep('\\n', 100000)})`, '0');
+    expect(error).toMatch(/^\(error\) {100002}script: /);
+  });
+
   test('of its own length it is not run', async () => {
     const body = `return 1 --${'x'.repeat(limits.scriptBytesMax - 11)}`;
     expect(await call('EVAL', body, '0')).toBe('(integer) 1');
