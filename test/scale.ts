@@ -49,6 +49,8 @@ const table = {
   /** Connections that send bent streams. */
   fuzzRespStreams: { small: 1_000, long: 20_000 },
   fuzzRdb: { small: 3_000, long: 200_000 },
+  /** Hostile programs, each run twice. */
+  fuzzScripts: { small: 200, long: 50_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
   fuzzSnapshots: { small: 150, long: 10_000 },
