@@ -158,7 +158,6 @@ differential(
     { weight: 6, arbitrary: exact(claim) },
     { weight: 5, arbitrary: exact(autoClaim) },
     { weight: 2, arbitrary: exact(setId) },
-    { weight: 2, arbitrary: exact(words('XGROUP', 'CREATECONSUMER', key, group, consumer)) },
     { weight: 2, arbitrary: exact(words('XGROUP', 'DELCONSUMER', key, group, consumer)) },
     exact(words('XGROUP', 'DESTROY', key, group)),
     { weight: 3, arbitrary: exact(wordsAndMore(['XDEL', key, id], id, 2)) },

@@ -167,7 +167,7 @@ function deliveredMsOf({ delivered }: Claim, nowMs: number): number {
   return deliveredMs < 0 || deliveredMs > nowMs ? nowMs : deliveredMs;
 }
 
-/** What one consumer takes over; who takes nothing is not made a consumer. */
+/** What one consumer takes over; who takes nothing is made a consumer as well. */
 class Claiming {
   readonly #view: WriteView;
   readonly #deliveries: Deliveries;
@@ -175,7 +175,7 @@ class Claiming {
   readonly #justId: boolean;
   readonly #nowMs: number;
   readonly #pile = new ReplyPile('array', 'fewer IDs');
-  #consumer: OpenConsumer | undefined;
+  readonly #consumer: OpenConsumer;
   #bytes = 0;
 
   constructor(
@@ -190,6 +190,7 @@ class Claiming {
     this.#claimant = claimant;
     this.#nowMs = nowMs;
     this.#justId = justId;
+    this.#consumer = this.#findConsumer();
   }
 
   /** Whether the reply has room for it; what it has no room for stays with whom it is pending for. */
@@ -207,7 +208,6 @@ class Claiming {
     delivery: Pick<PendingState, 'deliveredMs' | 'deliveries'>,
   ): void {
     this.#pile.add(this.#replyOf(id, fields));
-    this.#consumer ??= this.#findConsumer();
     this.#consumer.activeMs = this.#nowMs;
     this.#deliveries.give(id, this.#consumer, delivery, before);
   }
