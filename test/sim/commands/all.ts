@@ -71,16 +71,21 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
 /** Where the random, the clock or the order of a host would show first, and what feeds them. */
 const DELICATE = ['sort', 'sort', 'sort', 'sadd', 'rpush', 'spop', 'getex', 'pexpire', 'hpexpire'];
 const DELICATE_SHARE = 0.2;
+/** Something is pending only where there is a group, entries, and who asks for them. */
+const GROUPED = ['xadd', 'xadd', 'xgroup', 'xgroup', 'xreadgroup', 'xreadgroup', 'xack', 'xclaim'];
+const GROUPED_SHARE = 0.1;
 /** What tells of deadlines: few keys have one, and not for long. */
 const TIMELY = ['ttl', 'pttl', 'pttl', 'httl', 'hpttl', 'hpttl', 'zan.ttl', 'pexpiretime'];
 const TIMELY_SHARE = 0.15;
 
 const writes = Object.entries(writeCommands);
 const delicate = DELICATE.map((name) => [name, writeCommands[name]!] as const);
+const grouped = GROUPED.map((name) => [name, writeCommands[name]!] as const);
 const reads = Object.entries(readCommands);
 const timely = TIMELY.map((name) => [name, readCommands[name]!] as const);
 
 export function drawWrite(draw: Draw): Line {
+  if (draw.chance(GROUPED_SHARE)) return lineOf(draw, grouped);
   return lineOf(draw, draw.chance(DELICATE_SHARE) ? delicate : writes);
 }
 

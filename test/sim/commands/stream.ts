@@ -1,12 +1,15 @@
 /** Streams, their consumer groups and what these have pending. */
-import type { Arguments, Draw, Line } from './draw.ts';
+import { type Arguments, type Draw, type Line, tabledName } from './draw.ts';
 
 const x = (draw: Draw) => draw.key('x');
+/** What most entries of a stream have; IDs only grow, so that a greater one would end that. */
+const MS = '5';
 /** Few and small, so that entries, ranges and what is pending meet. */
-const id = (draw: Draw) => draw.one(['0-1', '1', '1-1', '2-1', '3', '3-2', '4-1', '7', '9-9']);
-const group = (draw: Draw) => draw.one(['g', 'g', 'h']);
+const id = (draw: Draw) =>
+  draw.chance(0.85) ? `${MS}-${draw.int(0, 9)}` : draw.one(['0-1', '1', '3-2', MS]);
+const group = (draw: Draw) => draw.one(['g', 'g', 'g', 'g', 'g', 'h']);
 const consumer = (draw: Draw) => draw.one(['ann', 'ben', 'cid']);
-const ids = (draw: Draw): Line => draw.some(4, () => [id(draw)]);
+const ids = (draw: Draw): Line => draw.some(6, () => [id(draw)]);
 const start = (draw: Draw) => draw.one(['-', '-', id(draw), `(${id(draw)}`]);
 const end = (draw: Draw) => draw.one(['+', '+', id(draw), `(${id(draw)}`]);
 const count = (draw: Draw): Line => draw.maybe('COUNT', draw.int(1, 4));
@@ -23,14 +26,22 @@ function trimming(draw: Draw): Line {
   ]);
 }
 
-/** Most are appended behind all others; of those that are not, many are refused. */
-function newId(draw: Draw): string {
-  return draw.one(['*', '*', '*', id(draw), `${draw.int(1, 9)}-*`]);
+/** Streams of one name have times, the others small IDs, some of which are refused. */
+function newId(draw: Draw, key: string): string {
+  if (key.endsWith(tabledName)) return draw.one(['*', '*', '*', id(draw)]);
+  return draw.chance(0.8) ? `${MS}-*` : draw.one([id(draw), '3-*']);
 }
+
+const add: Arguments = (draw) => {
+  const key = x(draw);
+  const existing = draw.one([[], [], [], ['NOMKSTREAM']]);
+  const trim = draw.one([[], [], [], trimming(draw)]);
+  return [key, ...existing, ...trim, newId(draw, key), ...fields(draw)];
+};
 
 /** Keys and an ID for each. */
 function streams(draw: Draw, from: () => string): Line {
-  const keys = draw.some(2, () => [x(draw)]);
+  const keys = draw.chance(0.8) ? [x(draw)] : [x(draw), x(draw)];
   return ['STREAMS', ...keys, ...keys.map(from)];
 }
 
@@ -39,15 +50,13 @@ const claimed = (draw: Draw) => [x(draw), group(draw), consumer(draw), draw.one(
 const create: Arguments = (draw) => [
   'CREATE',
   ...ofGroup(draw),
-  draw.one(['$', '0', id(draw)]),
-  ...draw.one([[], ['MKSTREAM'], ['MKSTREAM']]),
+  draw.one(['$', '0', '0', '0', id(draw)]),
+  ...draw.one([[], ['MKSTREAM'], ['MKSTREAM'], ['MKSTREAM']]),
   ...draw.one([[], ['ENTRIESREAD', draw.int(0, 5)]]),
 ];
 
 const groupCommands: readonly Arguments[] = [
-  create,
-  create,
-  create,
+  ...Array.from({ length: 8 }, () => create),
   (draw) => ['CREATECONSUMER', ...ofGroup(draw), consumer(draw)],
   (draw) => ['DELCONSUMER', ...ofGroup(draw), consumer(draw)],
   (draw) => ['DESTROY', ...ofGroup(draw)],
@@ -61,18 +70,12 @@ const infos: readonly Arguments[] = [
 ];
 
 export const streamCommands: Readonly<Record<string, Arguments>> = {
-  xadd: (draw) => [
-    x(draw),
-    ...draw.one([[], [], ['NOMKSTREAM']]),
-    ...draw.one([[], [], trimming(draw)]),
-    newId(draw),
-    ...fields(draw),
-  ],
+  xadd: add,
   xdel: (draw) => [x(draw), ...ids(draw)],
   xtrim: (draw) => [x(draw), ...trimming(draw)],
   xsetid: (draw) => [
     x(draw),
-    draw.one([id(draw), '9-9', '2000000000000-0']),
+    draw.one(['1', `${MS}-${draw.int(0, 4)}`]),
     ...draw.one([[], ['ENTRIESADDED', draw.int(0, 20), 'MAXDELETEDID', id(draw)]]),
   ],
   xgroup: (draw) => draw.one(groupCommands)(draw),
@@ -82,8 +85,8 @@ export const streamCommands: Readonly<Record<string, Arguments>> = {
     consumer(draw),
     ...count(draw),
     ...draw.one([[], ['BLOCK', draw.int(1, 150)]]),
-    ...draw.one([[], [], ['NOACK']]),
-    ...streams(draw, () => draw.one(['>', '>', '>', '0', id(draw)])),
+    ...draw.one([[], [], [], [], [], ['NOACK']]),
+    ...streams(draw, () => draw.one(['>', '>', '>', '>', '0', id(draw)])),
   ],
   xack: (draw) => [...ofGroup(draw), ...ids(draw)],
   xclaim: (draw) => [
