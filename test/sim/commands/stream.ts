@@ -76,7 +76,7 @@ export const streamCommands: Readonly<Record<string, Arguments>> = {
   xsetid: (draw) => [
     x(draw),
     draw.one(['1', `${MS}-${draw.int(0, 4)}`]),
-    ...draw.one([[], ['ENTRIESADDED', draw.int(0, 20), 'MAXDELETEDID', id(draw)]]),
+    ...draw.one([[], ['ENTRIESADDED', draw.int(0, 20), 'MAXDELETEDID', '1']]),
   ],
   xgroup: (draw) => draw.one(groupCommands)(draw),
   xreadgroup: (draw) => [
