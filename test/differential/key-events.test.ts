@@ -20,6 +20,8 @@ const member = fc.constantFrom('a', 'b', 'c', '1', '2');
 const number = fc.integer({ min: -4, max: 6 }).map(String);
 const score = fc.oneof(number, fc.constantFrom('0.5', 'inf', 'x'));
 const end = option('left', 'right');
+const id = fc.tuple(fc.nat(4), fc.nat(3)).map((both) => both.join('-'));
+const newId = fc.oneof({ weight: 3, arbitrary: fc.nat(4).map((ms) => `${ms}-*`) }, id);
 const pairs = fc.constantFrom('13.36 38.11', '15.08 37.50', '-122 37').map((text) => text);
 
 const anyKey = fc.oneof(
@@ -107,7 +109,38 @@ const families: Readonly<Record<string, fc.Arbitrary<string[]>>> = {
     words('GEOSEARCHSTORE', key, key, 'FROMLONLAT', '14', '38', 'BYRADIUS', '200', 'km'),
     words('GEORADIUS', key, '14', '38', '200', 'km', option('store', 'storedist'), key),
   ),
+  streams: fc.oneof(
+    { weight: 6, arbitrary: words('XADD', key, newId, 'f', member) },
+    words('XADD', key, 'NOMKSTREAM', newId, 'f', member),
+    words('XADD', key, 'MAXLEN', number, newId, 'f', member),
+    words('XADD', key, 'MINID', newId, newId, 'f', member),
+    { weight: 2, arbitrary: wordsAndMore(['XDEL', key, id], id, 3) },
+    words('XTRIM', key, 'MAXLEN', number),
+    words('XTRIM', key, 'MINID', id),
+    words('XSETID', key, id),
+    words('XGROUP', 'CREATE', key, member, id),
+    { weight: 3, arbitrary: words('XGROUP', 'CREATE', key, member, id, 'MKSTREAM') },
+    words('XGROUP', 'CREATECONSUMER', key, member, member),
+    words('XGROUP', 'DELCONSUMER', key, member, member),
+    words('XGROUP', 'DESTROY', key, member),
+    words('XGROUP', 'SETID', key, member, id),
+    { weight: 4, arbitrary: words('XREADGROUP', 'GROUP', member, member, 'STREAMS', key, '>') },
+    words('XREADGROUP', 'GROUP', member, member, 'NOACK', 'STREAMS', key, '>'),
+    words('XREADGROUP', 'GROUP', member, member, 'STREAMS', key, '0'),
+    wordsAndMore(['XACK', key, member, id], id, 3),
+    { weight: 2, arbitrary: words('XCLAIM', key, member, member, '0', id) },
+    words('XCLAIM', key, member, member, '0', id, 'FORCE'),
+    words('XAUTOCLAIM', key, member, member, '0', '-'),
+  ),
 };
+
+/** From 7.2 on a consumer is made of who asks, 7.0 makes one of who is given something. */
+function withConsumer(line: readonly string[]): string[][] {
+  const [name, , group = '', consumer = ''] = line;
+  if (name !== 'XREADGROUP') return [[...line]];
+  const stream = line[line.indexOf('STREAMS') + 1]!;
+  return [['XGROUP', 'CREATECONSUMER', stream, group, consumer], [...line]];
+}
 
 interface Unit {
   readonly lines: readonly string[][];
@@ -118,8 +151,13 @@ interface Unit {
 function unitOf(family: fc.Arbitrary<string[]>): fc.Arbitrary<Unit> {
   const line = fc.oneof({ weight: 5, arbitrary: family }, anyKey);
   return fc.oneof(
-    { weight: 5, arbitrary: line.map((one) => ({ lines: [one], atomic: false })) },
-    fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => ({ lines, atomic: true })),
+    {
+      weight: 5,
+      arbitrary: line.map((one) => ({ lines: withConsumer(one), atomic: false })),
+    },
+    fc
+      .array(line, { minLength: 1, maxLength: 4 })
+      .map((lines) => ({ lines: lines.flatMap(withConsumer), atomic: true })),
   );
 }
 
