@@ -5,6 +5,7 @@ import {
   intset,
   length,
   listpack,
+  stream,
   text,
   time,
   value,
@@ -48,4 +49,7 @@ export const rdbValues: readonly Buffer[] = [
   value(rdbTypes.hashListpackEx, time(later), text(listpack(['a', '1', '0', ...soon]))),
   value(rdbTypes.hashMetadataEarly, length(1), length(later), text('a'), text('1')),
   value(rdbTypes.hashListpackExEarly, text(listpack(['a', '1', '0', ...soon]))),
+  stream(15),
+  stream(19),
+  stream(21),
 ];

@@ -14,7 +14,7 @@ import { rdbValues } from './rdb-values.ts';
 
 const bent = fc.tuple(fc.constantFrom(...rdbValues), bending).map(([bytes, bend]) => bend(bytes));
 const random = fc
-  .tuple(fc.constantFrom(...Object.values(rdbTypes), 6, 15, 255), fc.uint8Array({ maxLength: 80 }))
+  .tuple(fc.constantFrom(...Object.values(rdbTypes), 6, 255), fc.uint8Array({ maxLength: 80 }))
   .map(([type, bytes]) => Buffer.from([type, ...bytes]));
 const anything = fc.oneof({ weight: 4, arbitrary: bent }, random);
 

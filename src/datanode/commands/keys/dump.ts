@@ -3,7 +3,7 @@ import { slotOfKey } from '../../../common/hash.ts';
 import { limits } from '../../../common/limits.ts';
 import { SteadyList } from '../../../common/steady-list.ts';
 import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
-import { decodeRdbValue, type RdbValue } from '../../encoding/rdb/rdb-decode.ts';
+import { decodeRdbValue, isRdbStream, type RdbValue } from '../../encoding/rdb/rdb-decode.ts';
 import {
   type DumpedType,
   type DumpTimes,
@@ -23,6 +23,7 @@ import {
 } from '../../encoding/rdb/rdb-payload.ts';
 import { RdbBoundError, RdbError } from '../../encoding/rdb/rdb-reader.ts';
 import { storeRdbValue } from '../../encoding/rdb/rdb-store.ts';
+import { dumpStream } from '../../encoding/rdb/rdb-stream-dump.ts';
 import {
   decodeDueMs,
   dueRange,
@@ -34,6 +35,7 @@ import { decodeCollection, type Header } from '../../encoding/records/header.ts'
 import { keyAfter } from '../../encoding/records/key.ts';
 import { tags } from '../../encoding/records/tags.ts';
 import { eachItem, type Slices } from '../../encoding/steps/slices.ts';
+import { type Stream, streamOf } from '../../encoding/streams/stream.ts';
 import { parseInteger } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { limited } from '../../engine/engine.ts';
@@ -63,7 +65,6 @@ import { deleteKey } from '../rows/key-events.ts';
 const DUMP_TOO_LARGE = error(
   `ERR the serialized value would have more than ${limits.requestBytesMax} bytes`,
 );
-const STREAM_NOT_DUMPED = error('ERR streams cannot be dumped');
 const BUSY_KEY = error('BUSYKEY Target key name already exists.');
 const NOT_INTEGER = error(NOT_AN_INTEGER);
 const BAD_TTL = error('ERR Invalid TTL value, must be >= 0');
@@ -77,7 +78,7 @@ function runDump(view: View, key: Buffer, context: RunContext): RunResult {
   if (!live) return NULL;
   if (live.type === 'hash') return dumpHash(found, live, context);
   const times = { nowMs: context.nowMs, earliestMs: undefined };
-  if (live.type === 'stream') return STREAM_NOT_DUMPED;
+  if (live.type === 'stream') return dumpWhole(streamOf(found, live));
   if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, times);
   return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
 }
@@ -123,18 +124,22 @@ function* dumpCollection(
   if (count === 0) return NULL;
   const { earliestMs } = times;
   if (earliestMs === undefined) {
-    return yield* sealed(withHead([rdbTypeByte(type), encodeRdbLength(count)], parts));
+    return yield* sealed(joined([[rdbTypeByte(type), encodeRdbLength(count)], parts]));
   }
   const head = [rdbTypeByte('hashMetadata'), encodeRdbTime(earliestMs), encodeRdbLength(count)];
-  return yield* sealed(withHead(head, parts), rdbVersions.withFieldDeadlines);
+  return yield* sealed(joined([head, parts]), rdbVersions.withFieldDeadlines);
+}
+
+function* dumpWhole(stream: Stream): Slices<Reply> {
+  const parts = yield* dumpStream(stream, limits.requestBytesMax);
+  return parts === undefined ? DUMP_TOO_LARGE : yield* sealed(joined(parts));
 }
 
 /** One behind the other, each time it is gone through. */
-function withHead(head: readonly Buffer[], parts: Iterable<Buffer>): Iterable<Buffer> {
+function joined(several: readonly Iterable<Buffer>[]): Iterable<Buffer> {
   return {
     *[Symbol.iterator]() {
-      yield* head;
-      yield* parts;
+      for (const parts of several) yield* parts;
     },
   };
 }
@@ -180,7 +185,7 @@ function parseRestore(args: readonly Buffer[]): RestoreRequest {
 function* runRestore(
   view: WriteView,
   request: RestoreRequest,
-  { nowMs, rdbVersion = rdbVersions.withFieldDeadlines }: RunContext,
+  { nowMs, rdbVersion = rdbVersions.withFieldDeadlines, applyVersion }: RunContext,
 ): Slices<Reply> {
   const found = findKey(view, request.key, nowMs);
   if (found.live && !request.replace) return BUSY_KEY;
@@ -189,6 +194,8 @@ function* runRestore(
   if (ttl < 0) return BAD_TTL;
   const body = yield* openRdbPayload(request.payload, rdbVersion);
   if (body === undefined) return BAD_PAYLOAD;
+  const knowsStreams = (applyVersion ?? applyVersions.streams) >= applyVersions.streams;
+  if (isRdbStream(body) && !knowsStreams) return BAD_DATA;
   const value = yield* decoded(body);
   if ('kind' in value) return value;
   if ((yield* longestOf(value)) > limits.valueBytesMax) return TOO_LONG;
@@ -227,10 +234,12 @@ function* decoded(body: Buffer): Slices<RdbValue | Reply> {
   }
 }
 
-/** Builds that know nothing of deadlines of fields refuse a payload that may have some. */
+/** Builds that know nothing of streams, or of deadlines of fields, refuse a payload that may have some. */
 function restoreAppliesFrom(line: readonly Buffer[]): number {
   const payload = line[3];
-  const newer = payload !== undefined && rdbVersionOf(payload) === rdbVersions.withFieldDeadlines;
+  if (payload === undefined) return applyVersions.plain;
+  if (isRdbStream(payload)) return applyVersions.streams;
+  const newer = rdbVersionOf(payload) === rdbVersions.withFieldDeadlines;
   return newer ? applyVersions.fieldDeadlines : applyVersions.plain;
 }
 
@@ -241,9 +250,10 @@ const restore = {
   arity: -4,
   categories: ['keyspace', 'dangerous'],
   summary: 'Creates a key from a value that DUMP returned, here or in Redis.',
+  refusedBefore: 'itself',
   parse: parseRestore,
   run: runRestore,
-};
+} as const;
 
 export const dumpCommands: readonly Command[] = [
   read({
@@ -270,6 +280,6 @@ export const dumpCommands: readonly Command[] = [
     group: 'server',
     since: '3.0.0',
     summary: 'RESTORE, as nodes of a Redis Cluster send it to where a key moves.',
-    appliesFrom: () => applyVersions.comparisons,
+    appliesFrom: (line) => Math.max(applyVersions.comparisons, restoreAppliesFrom(line)),
   }),
 ];

@@ -129,8 +129,11 @@ interface CommandBase {
    * builds of any version carry out alike. It is proposed only where all members know that version.
    */
   readonly appliesFrom?: (line: readonly Buffer[]) => number;
-  /** In entries of an older version such a line is refused, as the builds that wrote them do. */
-  readonly refusedBefore?: boolean;
+  /**
+   * In entries of an older version such a line is refused, as the builds that wrote them do. `itself`: by
+   * what it runs, in its own words.
+   */
+  readonly refusedBefore?: boolean | 'itself';
   /** The command within, of one that only carries another; undefined when there is no such one. */
   readonly carries?: (args: readonly Buffer[]) => Carried | undefined;
 }
@@ -276,7 +279,7 @@ export function carriedOut(command: Command, line: readonly Buffer[]): Carried {
  */
 export function isRefusedBefore(row: Command, line: readonly Buffer[], version?: number): boolean {
   const { command, line: inner } = carriedOut(row, line);
-  if (version === undefined || !command.refusedBefore) return false;
+  if (version === undefined || command.refusedBefore !== true) return false;
   return (command.appliesFrom?.(inner) ?? 0) > version;
 }
 

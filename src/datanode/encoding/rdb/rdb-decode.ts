@@ -1,6 +1,6 @@
 /**
  * Values as Redis serializes them (DUMP, RDB files up to version 12, Redis 7.4): strings, lists,
- * sets, hashes and sorted sets in all encodings they ever had. Pure: bytes in, elements out.
+ * sets, hashes, sorted sets and streams in all encodings they ever had. Pure: bytes in, elements out.
  */
 
 import { SteadyList } from '../../../common/steady-list.ts';
@@ -9,6 +9,7 @@ import { eachItem, type Slices } from '../steps/slices.ts';
 import { countedFields, packedFields, type RdbField } from './rdb-fields.ts';
 import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
 import { RdbError, RdbReader } from './rdb-reader.ts';
+import { type RdbStream, readRdbStream } from './rdb-stream.ts';
 
 export type RdbValue =
   | { readonly type: 'string'; readonly bytes: Buffer }
@@ -22,9 +23,10 @@ export type RdbValue =
   | {
       readonly type: 'zset';
       readonly elements: SteadyList<readonly [member: Buffer, score: number]>;
-    };
+    }
+  | RdbStream;
 
-/** The numbers of Redis's type byte; 6, 7, 15, 19 and 21 (modules, streams) are refused. */
+/** The numbers of Redis's type byte; 6 and 7 (modules) are refused. Streams: as of Redis 5.0, 7.0, 7.2. */
 export const rdbTypes = {
   string: 0,
   list: 1,
@@ -38,10 +40,13 @@ export const rdbTypes = {
   zsetZiplist: 12,
   hashZiplist: 13,
   listQuicklist: 14,
+  stream: 15,
   hashListpack: 16,
   zsetListpack: 17,
   listQuicklist2: 18,
+  stream7: 19,
   setListpack: 20,
+  stream72: 21,
   hashMetadataEarly: 22,
   hashListpackExEarly: 23,
   hashMetadata: 24,
@@ -57,12 +62,18 @@ const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const SCORE_CHARACTERS_MAX = 400;
 const INFINITY = /^([+-]?)inf(?:inity)?$/i;
 
+/** By its type, in the first byte. */
+export function isRdbStream(bytes: Buffer): boolean {
+  const [type] = bytes;
+  return type === rdbTypes.stream || type === rdbTypes.stream7 || type === rdbTypes.stream72;
+}
+
 /** The value that `bytes` (type and value, without footer) mean; RdbError when they mean none. */
 export function* decodeRdbValue(bytes: Buffer): Slices<RdbValue> {
   const reader = new RdbReader(bytes);
   const value = yield* readValue(reader, reader.u8());
   reader.end();
-  if (value.type !== 'string' && value.elements.length === 0) throw new RdbError('it is empty');
+  if ('elements' in value && value.elements.length === 0) throw new RdbError('it is empty');
   return value;
 }
 
@@ -107,6 +118,12 @@ function* readValue(reader: RdbReader, type: number): Slices<RdbValue> {
       return yield* zset(scoresOf(ziplistEntries(reader, reader.string())));
     case rdbTypes.zsetListpack:
       return yield* zset(scoresOf(listpackEntries(reader, reader.string())));
+    case rdbTypes.stream:
+      return yield* readRdbStream(reader, { hasCounts: false, hasActive: false });
+    case rdbTypes.stream7:
+      return yield* readRdbStream(reader, { hasCounts: true, hasActive: false });
+    case rdbTypes.stream72:
+      return yield* readRdbStream(reader, { hasCounts: true, hasActive: true });
     default:
       throw new RdbError(`type ${type} is unknown`);
   }

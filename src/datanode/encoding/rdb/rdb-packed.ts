@@ -59,15 +59,23 @@ function ziplistEntry(reader: RdbReader): Buffer {
   return decimal((first & 0x0f) - 1);
 }
 
-/** bytes u32 · count u16 · entries (encoding · data · their length backwards) · 0xff */
-export function* listpackEntries(reader: RdbReader, listpack: Buffer): Generator<Buffer> {
+/**
+ * bytes u32 · count u16 · entries (encoding · data · their length backwards) · 0xff. Whoever keeps only what
+ * it makes of the entries counts that instead (`isCounted` false).
+ */
+export function* listpackEntries(
+  reader: RdbReader,
+  listpack: Buffer,
+  isCounted = true,
+): Generator<Buffer> {
   const inner = reader.within(listpack);
   check(inner.u32() === listpack.length, 'a listpack says another length');
   const count = inner.u16();
   let entries = 0;
   while (inner.peek() !== END) {
     const before = inner.remaining;
-    yield inner.element(listpackEntry(inner));
+    const entry = listpackEntry(inner);
+    yield isCounted ? inner.element(entry) : entry;
     const backwards = backwardsLength(before - inner.remaining);
     check(inner.raw(backwards.length).equals(backwards), 'a listpack entry says another length');
     entries++;

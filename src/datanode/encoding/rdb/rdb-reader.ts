@@ -63,6 +63,11 @@ export class RdbReader {
     return value;
   }
 
+  /** So many bytes are made of fewer that stand there; throws when there are too many. */
+  expands(bytes: number): void {
+    this.#budget.bytes(bytes);
+  }
+
   /** Throws unless everything was read. */
   end(): void {
     if (this.remaining !== 0) throw new RdbError(`${this.remaining} bytes are left over`);
@@ -118,9 +123,14 @@ export class RdbReader {
 
   /** A number that is stored as a length. */
   number(): number {
-    if (this.peek() !== WIDE_LENGTH) return this.length();
+    return this.peek() === WIDE_LENGTH ? wholeNumber(this.u64()) : this.length();
+  }
+
+  /** The same, of 64 bits. */
+  u64(): bigint {
+    if (this.peek() !== WIDE_LENGTH) return BigInt(this.length());
     this.u8();
-    return wholeNumber(this.raw(8).readBigUInt64BE(0));
+    return this.raw(8).readBigUInt64BE(0);
   }
 
   string(): Buffer {

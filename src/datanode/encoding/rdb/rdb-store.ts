@@ -11,6 +11,7 @@ import type { WriteView } from '../txn/view.ts';
 import { saveZset } from '../zsets/zset.ts';
 import { buildZset, ScoredList } from '../zsets/zset-build.ts';
 import type { RdbValue } from './rdb-decode.ts';
+import { storeRdbStream } from './rdb-stream-store.ts';
 
 type Pair<Value> = readonly [member: Buffer, value: Value];
 
@@ -49,6 +50,9 @@ export function* storeRdbValue(
       break;
     case 'zset':
       yield* storeZset(view, found, value.elements, deadlineMs);
+      break;
+    case 'stream':
+      yield* storeRdbStream(view, found, value, deadlineMs);
       break;
   }
 }

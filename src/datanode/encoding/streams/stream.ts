@@ -3,7 +3,7 @@ import { slotOfKey } from '../../../common/hash.ts';
 import { collectionOf } from '../collections/collection.ts';
 import { type Found, findKey, storeKey } from '../keyspace/keyspace.ts';
 import type { CollectionPlace } from '../records/element-key.ts';
-import { encodeCollection } from '../records/header.ts';
+import { encodeCollection, type Header } from '../records/header.ts';
 import {
   decodeStreamExtra,
   EMPTY_STREAM,
@@ -35,7 +35,11 @@ export function readStream(
   const found = findKey(view, key, nowMs);
   const { live } = found;
   if (live === undefined) return undefined;
-  if (live.type !== 'stream') return 'wrong-type';
+  return live.type === 'stream' ? streamOf(found, live) : 'wrong-type';
+}
+
+/** The stream whose header is `live`. */
+export function streamOf(found: Found, live: Header): Stream {
   const { place, size, extra } = collectionOf(found, live, 'stream');
   return { found, place, size, ...decodeStreamExtra(found.place, extra) };
 }

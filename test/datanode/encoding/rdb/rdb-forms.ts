@@ -148,3 +148,38 @@ export function compressedRun(byte: number, count: number): Buffer {
   const compressed = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([0xc3]), length(compressed.length), length(count), compressed]);
 }
+
+/** An ID of a stream, as it stands in a listpack's key and in what is pending. */
+export function streamId(ms: number, sequence: number): Buffer {
+  const id = Buffer.alloc(16);
+  id.writeBigUInt64BE(BigInt(ms), 0);
+  id.writeBigUInt64BE(BigInt(sequence), 8);
+  return id;
+}
+
+/** A node with an entry of its own fields, one that is removed, and one with others. */
+export function streamNode(): Buffer {
+  const head = ['2', '1', '1', 'field', '0'];
+  const first = ['2', '0', '0', 'value', '4'];
+  const removed = ['3', '0', '1', 'gone', '4'];
+  const other = ['0', '1', '-4', '2', 'a', '1', 'b', '-300', '8'];
+  return listpack([...head, ...first, ...removed, ...other]);
+}
+
+/** A stream of 5-7 and 6-3, a group with one consumer, to whom the first was given. */
+export function stream(type: 15 | 19 | 21): Buffer {
+  const pair = (ms: number, sequence: number) => [length(ms), length(sequence)];
+  const id = streamId(5, 7);
+  const counts = [...pair(5, 7), ...pair(5, 8), length(3)];
+  return value(
+    type,
+    ...[length(1), text(id), text(streamNode()), length(2), ...pair(6, 3)],
+    ...(type === 15 ? [] : counts),
+    ...[length(1), text('group'), ...pair(5, 7)],
+    ...(type === 15 ? [] : [length(1)]),
+    ...[length(1), id, time(1_700_000_000_000), length(2)],
+    ...[length(1), text('consumer'), time(1_700_000_000_001)],
+    ...(type === 21 ? [time(1_700_000_000_002)] : []),
+    ...[length(1), id],
+  );
+}

@@ -19,6 +19,7 @@ import { EMPTY_CONF } from '../../../../src/datanode/raft/conf-change.ts';
 import { encodeReply } from '../../../../src/datanode/resp/encode-reply.ts';
 import { OK, type Reply } from '../../../../src/datanode/resp/reply.ts';
 import { sealRdbPayload } from '../../encoding/rdb/at-once.ts';
+import { stream } from '../../encoding/rdb/rdb-forms.ts';
 import { Trio } from '../trio.ts';
 
 /** A command that the build of the moment lacks. */
@@ -140,6 +141,20 @@ test('RESTORE and DUMP do in an entry of an older build what they did there', as
     return last?.kind === 'bulk' ? last.bytes[0] : last;
   });
   expect([dumped, early]).toEqual([24, 4]);
+});
+
+test('RESTORE of a stream is refused in an entry of an older build, as that refuses it', async () => {
+  const restore = [...wordsOf('RESTORE k 0'), sealRdbPayload([stream(19)])];
+  const body = redis(restore, wordsOf('SET b 2'));
+  const now = await applied(body);
+  const before = await applied(body, (entry) => {
+    if (entry.readUInt16BE(2) !== 7) return entry;
+    entry.writeUInt16BE(5, 2);
+    return entry;
+  });
+  expect(now.faults.concat(before.faults)).toEqual([]);
+  expect(now.replies.slice(1)).toEqual([OK, OK]);
+  expect(before.replies.slice(1)).toMatchObject([{ text: 'ERR Bad data format' }, OK]);
 });
 
 test('an option of SET is refused in an entry of an older build, as that refuses it', async () => {

@@ -1,0 +1,140 @@
+/** A stream as Redis 7.0 serializes it (see `rdb-stream.ts`), in nodes as Redis makes them. */
+import { SteadyList } from '../../../common/steady-list.ts';
+import { eachPair } from '../collections/member-walk.ts';
+import { MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
+import { consumerPendingRange, decodeIdAtEnd, pendingRange } from '../records/stream-key.ts';
+import { GLANCE, type Slices, workOnEach } from '../steps/slices.ts';
+import type { Stream } from '../streams/stream.ts';
+import { rangeOfEntries, walkEntries } from '../streams/stream-entries.ts';
+import { type Consumer, eachConsumer, eachGroup, type Group } from '../streams/stream-groups.ts';
+import { decodePending } from '../streams/stream-pending.ts';
+import { rdbTypes } from './rdb-decode.ts';
+import { encodeRdbLength, encodeRdbString, encodeRdbTime } from './rdb-elements.ts';
+import { StreamNode } from './rdb-stream-nodes.ts';
+
+/** Of a length: that 64 bits follow. */
+const WIDE = Buffer.of(0x81);
+/** Entries a group has read: not known. */
+const NOT_KNOWN = Buffer.concat([WIDE, Buffer.alloc(8, 0xff)]);
+/** What is gathered before it becomes one piece. */
+const PIECE_PARTS = 256;
+
+/** Type and value; undefined when it would have more than `bytesMax`. */
+export function* dumpStream(
+  stream: Stream,
+  bytesMax: number,
+): Slices<readonly Iterable<Buffer>[] | undefined> {
+  const nodes = new Pieces(bytesMax);
+  const count = yield* dumpNodes(stream, nodes);
+  const rest = new Pieces(bytesMax - nodes.bytes);
+  const { size, lastId, firstId, maxDeletedId, entriesAdded, groups } = stream;
+  rest.add(encodeRdbLength(size), ...[lastId, firstId, maxDeletedId].map(encodeId));
+  rest.add(encodeRdbLength(entriesAdded), encodeRdbLength(groups));
+  yield* workOnEach<Group>(
+    (take) => eachGroup(stream, take),
+    (group) => dumpGroup(stream, group, rest),
+  );
+  if (rest.isFull) return undefined;
+  const head = [Buffer.of(rdbTypes.stream7), encodeRdbLength(count)];
+  return [head, nodes.finish(), rest.finish()];
+}
+
+/** How many nodes there are. */
+function* dumpNodes(stream: Stream, to: Pieces): Slices<number> {
+  let [node, count]: [StreamNode | undefined, number] = [undefined, 0];
+  const end = () => {
+    if (node === undefined) return;
+    const [id, listpack] = node.finish();
+    to.add(...encodeRdbString(id), ...encodeRdbString(listpack));
+    count++;
+  };
+  const all = rangeOfEntries(stream, MIN_STREAM_ID, MAX_STREAM_ID);
+  yield* walkEntries(all, stream.size, ({ id, fields }) => {
+    if (node === undefined || node.isFull(fields)) {
+      end();
+      node = new StreamNode(id, fields);
+    }
+    node.add(id, fields);
+    return to.isFull;
+  });
+  end();
+  return count;
+}
+
+function* dumpGroup(stream: Stream, group: Group, to: Pieces): Slices<boolean> {
+  const { name, number, lastId, entriesRead, pending, consumers } = group;
+  const read = entriesRead === undefined ? NOT_KNOWN : encodeRdbLength(entriesRead);
+  to.add(...encodeRdbString(name), encodeId(lastId), read, encodeRdbLength(pending));
+  if (pending > 0) {
+    const range = pendingRange(stream.place, number, MIN_STREAM_ID, group.furthestId);
+    yield* eachPair(range, ([key, value]) => {
+      const { deliveredMs, deliveries } = decodePending(key, value);
+      to.add(decodeIdAtEnd(key), encodeRdbTime(deliveredMs), encodeRdbLength(deliveries));
+      return to.isFull;
+    });
+  }
+  to.add(encodeRdbLength(consumers));
+  yield* workOnEach<Consumer>(
+    (take) => eachConsumer(stream.place, group, take),
+    (consumer) => dumpConsumer(stream, group, consumer, to),
+  );
+  return to.isFull;
+}
+
+function* dumpConsumer(
+  { place }: Stream,
+  group: Group,
+  { name, number, seenMs, pending }: Consumer,
+  to: Pieces,
+): Slices<boolean> {
+  to.add(...encodeRdbString(name), encodeRdbTime(seenMs), encodeRdbLength(pending));
+  yield GLANCE;
+  if (pending === 0) return to.isFull;
+  const own = consumerPendingRange(place, group.number, number, MIN_STREAM_ID, group.furthestId);
+  yield* eachPair({ ...own, keysOnly: true }, ([key]) => {
+    to.add(decodeIdAtEnd(key));
+    return to.isFull;
+  });
+  return to.isFull;
+}
+
+function encodeId(id: StreamId): Buffer {
+  return Buffer.concat([encodeHalf(id, 0), encodeHalf(id, 8)]);
+}
+
+function encodeHalf(id: StreamId, at: number): Buffer {
+  if (id.readUInt32BE(at) === 0) return encodeRdbLength(id.readUInt32BE(at + 4));
+  return Buffer.concat([WIDE, id.subarray(at, at + 8)]);
+}
+
+/** Parts one behind the other, kept as pieces: a million small Buffers take far more than their bytes. */
+class Pieces {
+  bytes = 0;
+  readonly #bytesMax: number;
+  readonly #pieces = new SteadyList<Buffer>();
+  #open: Buffer[] = [];
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get isFull(): boolean {
+    return this.bytes > this.#bytesMax;
+  }
+
+  add(...parts: readonly Buffer[]): void {
+    for (const part of parts) this.bytes += part.length;
+    this.#open.push(...parts);
+    if (this.#open.length >= PIECE_PARTS) this.#close();
+  }
+
+  finish(): Iterable<Buffer> {
+    this.#close();
+    return this.#pieces;
+  }
+
+  #close(): void {
+    this.#pieces.push(Buffer.concat(this.#open));
+    this.#open = [];
+  }
+}
