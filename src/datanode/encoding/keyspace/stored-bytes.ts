@@ -14,13 +14,15 @@ const BLOCK_ELEMENTS = 256;
 
 /**
  * Bytes of keys and values. `samples`: how many records of each kind are looked at, 0 for all of
- * them. Where there are more, the rest is taken to be like those.
+ * them. Where there are more, the rest is taken to be like those. What groups of a stream have is looked at
+ * whole: how many entries there are says nothing about it.
  */
 export function* storedBytes(collection: Collection, samples: number): Slices<number> {
   let total = 0;
   for (const tag of elementTags[collection.type]) {
     const count = tag === tags.zsetBlock ? collection.size / BLOCK_ELEMENTS : collection.size;
-    total += yield* bytesUnder(elementRange(tag, collection.place), Math.ceil(count), samples);
+    const some = tag === tags.streamGroup || tag === tags.streamPending ? 0 : samples;
+    total += yield* bytesUnder(elementRange(tag, collection.place), Math.ceil(count), some);
   }
   return total;
 }
