@@ -1,7 +1,6 @@
 /** What runs Lua scripts: ioredis' own commands, rate limits, locks and queues. */
 import { strict as assert } from 'node:assert';
 import BeeQueue from 'bee-queue';
-import { Queue } from 'bullmq';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
 import { Cluster, Redis } from 'ioredis';
@@ -25,7 +24,6 @@ export async function tryScripts() {
   await attempt('rate-limit-redis', limitsOfExpress);
   await attempt('redlock', () => locks(new Redis(gateway)));
   await attempt('bee-queue', queues);
-  await attempt('bullmq wants streams', wantsStreams);
   if (cluster === undefined) return;
   await attempt('ioredis defineCommand, cluster', () => defined(new Cluster(cluster)));
   await attempt('rate-limiter-flexible, cluster', () => limitsOf(new Cluster(cluster)));
@@ -157,12 +155,4 @@ async function queues() {
   await eventually(async () => done.length === 23, 30_000);
   await eventually(async () => (await queue.checkHealth()).succeeded === 22, 30_000);
   await queue.close(5_000);
-}
-
-/** Each of its jobs is told by an event of a stream. */
-async function wantsStreams() {
-  const queue = new Queue('suite', { connection: { ...gateway, db: ONE_PARTITION } });
-  queue.on('error', () => {});
-  await assert.rejects(queue.add('job', {}), /Unknown Redis command/);
-  await queue.close();
 }
