@@ -123,8 +123,9 @@ function hasPairs(shape: PackedShape): boolean {
 }
 
 /** It is not the same bytes in RESP2 and RESP3. */
-function differs({ kind }: Reply): boolean {
-  return kind !== 'bulk' && kind !== 'integer';
+function differs(reply: Reply): boolean {
+  if (reply.kind === 'array') return reply.items.some(differs);
+  return reply.kind !== 'bulk' && reply.kind !== 'integer';
 }
 
 function plainReply(shape: PackedShape, items: readonly Reply[]): Reply {

@@ -12,6 +12,7 @@ const item: fc.Arbitrary<Reply> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(NULL) },
   { weight: 1, arbitrary: fc.double().map((value) => ({ kind: 'double', value }) as const) },
   fc.constant<Reply>({ kind: 'array', items: [bulk('a'), NULL] }),
+  fc.constant<Reply>({ kind: 'array', items: [bulk('a'), { kind: 'array', items: [bulk('b')] }] }),
 );
 
 test.each(['array', 'set', 'map', 'pairs'] as const)(
@@ -41,6 +42,17 @@ test.each(['array', 'set', 'map', 'pairs'] as const)(
     );
   },
 );
+
+test('items that are the same in both protocols are kept once', () => {
+  const pile = new ReplyPile('array', 'less');
+  const entry: Reply = {
+    kind: 'array',
+    items: [bulk('1-0'), { kind: 'array', items: [bulk('field'), bulk('value')] }],
+  };
+  for (let added = 0; added < 1_000; added++) pile.add(entry);
+  const reply = pile.reply();
+  expect(reply.kind === 'packed' && reply.resp3 === reply.resp2).toBe(true);
+});
 
 test('a reply is refused while it grows, with its bound and what to use instead', () => {
   const pile = new ReplyPile('array', 'HSCAN');
