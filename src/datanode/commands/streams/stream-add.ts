@@ -15,6 +15,7 @@ import type { Slices } from '../../encoding/steps/slices.ts';
 import {
   newStream,
   type OpenStream,
+  openFound,
   openStream,
   readStream,
   saveStream,
@@ -24,6 +25,7 @@ import {
   deleteEntry,
   edgeEntry,
   findFirst,
+  type Trim,
   trimEntries,
 } from '../../encoding/streams/stream-entries.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
@@ -97,25 +99,26 @@ function parseAdd(args: readonly Buffer[]): Add {
 }
 
 function runAdd(view: WriteView, add: Add, { nowMs }: RunContext): RunResult {
-  const found = openStream(view, add.key, nowMs);
-  if (found === 'wrong-type') return WRONG_TYPE;
-  if (found === undefined && add.existing) return NULL;
-  const stream = found ?? newStream(view, findKey(view, add.key, nowMs));
+  const found = findKey(view, add.key, nowMs);
+  const old = openFound(found);
+  if (old === 'wrong-type') return WRONG_TYPE;
+  if (old === undefined && add.existing) return NULL;
+  const stream = old ?? newStream(view, found);
   if (compareIds(stream.lastId, MAX_STREAM_ID) === 0) return EXHAUSTED;
   const id = idOf(add.id, stream.lastId, nowMs);
   if (id === undefined) return TOO_SMALL;
   appendEntry(view, stream, id, add.fields);
-  return atOnce(trimAndTell(view, stream, add, id));
+  const trim = add.kept && trimOf(stream, add.kept);
+  return trim === undefined
+    ? endAdd(view, stream, id, 0)
+    : atOnce(trimAndEnd(view, stream, id, trim));
 }
 
-function* trimAndTell(
-  view: WriteView,
-  stream: OpenStream,
-  { kept }: Add,
-  id: StreamId,
-): Slices<Reply> {
-  const trim = kept && trimOf(stream, kept);
-  const trimmed = trim === undefined ? 0 : yield* trimEntries(view, stream, trim);
+function* trimAndEnd(view: WriteView, stream: OpenStream, id: StreamId, trim: Trim): Slices<Reply> {
+  return endAdd(view, stream, id, yield* trimEntries(view, stream, trim));
+}
+
+function endAdd(view: WriteView, stream: OpenStream, id: StreamId, trimmed: number): Reply {
   saveStream(view, stream);
   const { key } = stream.found;
   view.notify?.('stream', 'xadd', key);

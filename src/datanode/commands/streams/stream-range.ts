@@ -1,14 +1,20 @@
 /** Entries of streams by their IDs: XRANGE, XREVRANGE, XREAD. */
-import { idAfter, MAX_STREAM_ID, type StreamId } from '../../encoding/records/stream-id.ts';
+import {
+  compareIds,
+  idAfter,
+  MAX_STREAM_ID,
+  type StreamId,
+} from '../../encoding/records/stream-id.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
-import { rangeOfEntries, walkEntries } from '../../encoding/streams/stream-entries.ts';
+import { rangeOfEntries, readEntry, walkEntries } from '../../encoding/streams/stream-entries.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import type { KeyRange } from '../../engine/engine.ts';
-import { bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
+import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyPile, ReplyRoom } from '../../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
+import { atOnce } from '../rows/at-once.ts';
 import {
   ArgumentError,
   type Command,
@@ -54,7 +60,18 @@ function runRange(view: View, request: Range, { nowMs }: RunContext): RunResult 
   if (stream === undefined) return EMPTY_ARRAY;
   if (stream === 'wrong-type') return WRONG_TYPE;
   if (count === 0) return NULL_ARRAY;
+  const id = likelyOnly(stream, request);
+  const fields = id && readEntry(view, stream, id);
+  if (fields !== undefined) return array([entryReply({ id: id!, fields })]);
   return entriesReply(rangeOfEntries(stream, start, end, reverse), count);
+}
+
+/** The only entry that is asked for, if it is there: looked up, it costs no pass of the loop. */
+function likelyOnly(stream: Stream, { start, end, reverse, count }: Range): StreamId | undefined {
+  if (start.equals(end)) return start;
+  if (count !== 1) return undefined;
+  const id = reverse ? stream.lastId : stream.firstId;
+  return compareIds(start, id) <= 0 && compareIds(id, end) <= 0 ? id : undefined;
 }
 
 function* entriesReply(range: KeyRange | undefined, count: number): Slices<Reply> {
@@ -65,8 +82,13 @@ function* entriesReply(range: KeyRange | undefined, count: number): Slices<Reply
 
 /** XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...] */
 function runRead(view: View, request: StreamRead, { nowMs }: RunContext): RunResult {
+  return atOnce(readStreams(view, request, nowMs));
+}
+
+function* readStreams(view: View, request: StreamRead, nowMs: number): Slices<Reply> {
   const asked: Asked[] = [];
   for (const [at, key] of request.keys.entries()) {
+    if (at > 0 && isGlanceDue(at)) yield GLANCE;
     const stream = readStream(view, key, nowMs);
     if (stream === 'wrong-type') return WRONG_TYPE;
     const id = request.ids[at]!;
@@ -75,7 +97,7 @@ function runRead(view: View, request: StreamRead, { nowMs }: RunContext): RunRes
     const first = idAfter(id);
     if (first !== undefined) asked.push({ key, stream, first });
   }
-  return readBehind(asked, request.count);
+  return yield* readBehind(asked, request.count);
 }
 
 interface Asked {

@@ -69,17 +69,15 @@ export function* walkEntries(
   take: Take<StreamEntry>,
 ): Slices<void> {
   if (range === undefined) return;
-  const reverse = range.reverse === true;
   let rest = range;
   for (let left = count; left > 0; ) {
-    const pairs: readonly KeyValue[] = yield limited(rest, left, reverse);
+    const pairs: readonly KeyValue[] = yield limited(rest, left);
     if (pairs.length === 0) return;
     for (const pair of pairs) {
       if (isGlanceDue(left--)) yield GLANCE;
       if (take(entryOf(pair)) === true) return;
     }
-    const end = pairs.at(-1)![0];
-    rest = reverse ? { ...rest, lt: end } : { ...rest, gte: keyAfter(end) };
+    rest = restOf(rest, pairs);
   }
 }
 
@@ -88,9 +86,8 @@ export function* edgeEntry(
   stream: Stream,
   edge: 'first' | 'last',
 ): Slices<StreamEntry | undefined> {
-  const range = rangeOfEntries(stream, MIN_STREAM_ID, MAX_STREAM_ID);
-  if (range === undefined) return undefined;
-  const [pair] = yield limited(range, 1, edge === 'last');
+  if (stream.size === 0) return undefined;
+  const [pair] = yield limited(wholeRange(stream), 1, edge === 'last');
   return pair && entryOf(pair);
 }
 
@@ -113,7 +110,7 @@ export function* findFirst(view: View, stream: OpenStream): Slices<void> {
   if (stream.size === 0) stream.firstId = MIN_STREAM_ID;
   else if (view.get(encodeEntryKey(stream.place, stream.firstId)) === undefined) {
     const range = entryRange(stream.place, stream.firstId, MAX_STREAM_ID);
-    const [next] = yield { ...limited(range, 1), keysOnly: true };
+    const [next] = yield limited(range, 1);
     if (next !== undefined) stream.firstId = decodeIdAtEnd(next[0]);
   }
 }
@@ -133,79 +130,81 @@ export const MANY = 16_384;
 
 /** Removes entries from the beginning, and says how many. */
 export function* trimEntries(view: WriteView, stream: OpenStream, trim: Trim): Slices<number> {
-  const count = Math.min(trim.count, stream.size);
-  const last = trim.before === undefined ? MAX_STREAM_ID : idBefore(trim.before);
-  const range = last && rangeOfEntries(stream, MIN_STREAM_ID, last);
-  if (range === undefined || count <= 0) return 0;
-  // who goes for the sake of its number is known unread
-  const found = trim.before === undefined ? count : yield* countKeys(range, count);
+  const found = yield* countBefore(stream, trim.before, Math.min(trim.count, stream.size));
   const removed = found === stream.size ? found : found - (found % trim.multiple);
   if (removed === 0) return 0;
-  if (removed >= MANY && stream.size - removed < removed) {
-    yield* keepRest(view, stream, range, removed);
-  } else {
-    yield* removeFirst(view, stream, range, removed);
-  }
+  if (removed >= MANY && stream.size - removed < removed) yield* keepLast(view, stream, removed);
+  else yield* removeFirst(view, stream, removed);
   return removed;
 }
 
-function* countKeys(range: KeyRange, countMax: number): Slices<number> {
+/** How many of the first `countMax` entries, which are there, are before an ID; undefined: all. */
+function* countBefore(
+  stream: Stream,
+  before: StreamId | undefined,
+  countMax: number,
+): Slices<number> {
+  if (countMax <= 0) return 0;
+  // what is known unread
+  if (before === undefined || Buffer.compare(before, stream.lastId) > 0) return countMax;
+  const last = idBefore(before);
+  const range = last && rangeOfEntries(stream, MIN_STREAM_ID, last);
+  if (range === undefined) return 0;
   let count = 0;
-  const keys = { ...limited(range, countMax), keysOnly: true };
-  yield* eachSlice(keys, (pairs) => {
+  yield* eachSlice(limited(range, countMax), (pairs) => {
     count += pairs.length;
     return count >= countMax;
   });
   return Math.min(count, countMax);
 }
 
-/** Calls `each` with the keys of the first `count` entries; the key behind them is returned. */
-function* passFirst(
+/** Deletes the first `count` entries, which are there, one by one. */
+function* removeFirst(view: WriteView, stream: OpenStream, count: number): Slices<void> {
+  const next = yield* keyBehind(wholeRange(stream), count, (key) => view.del(key));
+  settle(stream, count, next);
+}
+
+/** Every replica would hold that many removals in memory: what stays is put down anew instead. */
+function* keepLast(view: WriteView, stream: OpenStream, removed: number): Slices<void> {
+  const stays = stream.size - removed;
+  const backwards = { ...wholeRange(stream), reverse: true };
+  const first = stays === 0 ? undefined : yield* keyBehind(backwards, stays - 1, () => {});
+  settle(stream, removed, first);
+  yield* copyStream(view, stream, { slot: stream.place.slot, version: view.newVersion() });
+}
+
+/** Calls `each` with the first `count` keys of a range, and returns the next; undefined: there is none. */
+function* keyBehind(
   range: KeyRange,
   count: number,
   each: (key: Buffer) => void,
 ): Slices<Buffer | undefined> {
   let left = count;
-  let rest: KeyRange = { ...range, keysOnly: true };
+  let rest = range;
   for (;;) {
-    const pairs: readonly KeyValue[] = yield { ...rest, limit: left + 1 };
+    const pairs: readonly KeyValue[] = yield limited(rest, left + 1);
+    if (pairs.length === 0) return undefined;
     for (const [key] of pairs) {
       if (left-- === 0) return key;
       if (isGlanceDue(left)) yield GLANCE;
       each(key);
     }
-    if (pairs.length === 0) return undefined;
-    rest = { ...rest, gte: keyAfter(pairs.at(-1)![0]) };
+    rest = restOf(rest, pairs);
   }
 }
 
-function* removeFirst(
-  view: WriteView,
-  stream: OpenStream,
-  range: KeyRange,
-  count: number,
-): Slices<void> {
-  const next = yield* passFirst(toTheEnd(stream, range), count, (key) => view.del(key));
-  settle(stream, count, next);
+/** What of a range is behind the pairs that were read of it. */
+function restOf(range: KeyRange, pairs: readonly KeyValue[]): KeyRange {
+  const end = pairs.at(-1)![0];
+  return range.reverse === true ? { ...range, lt: end } : { ...range, gte: keyAfter(end) };
 }
 
-/** Every replica would hold that many removals in memory: what stays is put down anew instead. */
-function* keepRest(
-  view: WriteView,
-  stream: OpenStream,
-  range: KeyRange,
-  count: number,
-): Slices<void> {
-  const next = yield* passFirst(toTheEnd(stream, range), count, () => {});
-  settle(stream, count, next);
-  yield* copyStream(view, stream, { slot: stream.place.slot, version: view.newVersion() });
+function wholeRange({ place, firstId }: Stream): KeyRange {
+  return entryRange(place, firstId, MAX_STREAM_ID);
 }
 
-function toTheEnd({ place }: Stream, range: KeyRange): KeyRange {
-  return { ...range, lt: entryRange(place, MIN_STREAM_ID, MAX_STREAM_ID).lt };
-}
-
-function settle(stream: OpenStream, removed: number, next: Buffer | undefined): void {
+/** `first`: the key of the first entry that stays. */
+function settle(stream: OpenStream, removed: number, first: Buffer | undefined): void {
   stream.size -= removed;
-  stream.firstId = next === undefined ? MIN_STREAM_ID : decodeIdAtEnd(next);
+  stream.firstId = first === undefined ? MIN_STREAM_ID : decodeIdAtEnd(first);
 }

@@ -32,7 +32,10 @@ export function readStream(
   key: Buffer,
   nowMs: number,
 ): Stream | undefined | 'wrong-type' {
-  const found = findKey(view, key, nowMs);
+  return streamOf(findKey(view, key, nowMs));
+}
+
+function streamOf(found: Found): Stream | undefined | 'wrong-type' {
   const { live } = found;
   if (live === undefined) return undefined;
   return live.type === 'stream' ? streamOf(found, live) : 'wrong-type';
@@ -50,7 +53,12 @@ export function openStream(
   key: Buffer,
   nowMs: number,
 ): OpenStream | undefined | 'wrong-type' {
-  const stream = readStream(view, key, nowMs);
+  return openFound(findKey(view, key, nowMs));
+}
+
+/** The same of a key that was looked up. */
+export function openFound(found: Found): OpenStream | undefined | 'wrong-type' {
+  const stream = streamOf(found);
   return stream === undefined || stream === 'wrong-type' ? stream : reopenStream(stream);
 }
 
