@@ -45,11 +45,14 @@ test('what a waiting client asks arrives as it was sent, and cut bytes do not', 
   );
 });
 
+const bytesOf = (word: string) => Buffer.from(word);
+
 test('and so do the answers', () => {
   const outcomes: readonly (WaitOutcome | undefined)[] = [
     undefined,
     { kind: 'withdrawn' },
     { kind: 'superseded' },
+    { kind: 'concrete', line: ['XREAD', 'BLOCK', '0', 'STREAMS', 'k', '1-1'].map(bytesOf) },
     { kind: 'failed', code: 'NOT_LEADER', message: 'no' },
   ];
   for (const outcome of outcomes) {

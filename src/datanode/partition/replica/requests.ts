@@ -224,6 +224,7 @@ export class Requests {
     this.#proposals.expire(nowMs, this.#ground.raft.committed);
     this.#noteCohort();
     this.#reads.expire(nowMs);
+    this.#refuseWaiters();
     if (this.#ground.raft.role === 'leader') {
       this.#followerReads.failAll('NOT_LEADER', 'this replica leads by now');
     }

@@ -128,6 +128,21 @@ describe('log entries', () => {
     );
   });
 
+  test('with waiters of groups of streams are of the seventh', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const waiter = (text: string) =>
+      ({ id: Buffer.from('id'), line: words(text), protocol: 2, asked: false }) as const;
+    const entryOf = (...texts: string[]) => {
+      const waiting = { ready: [], waiters: texts.map(waiter), confirmed: [] };
+      const body = { family: 'redis', lines: [words('SET a 1')], waiting } as const;
+      return { body, data: encodeEnvelope({ timeMs: 1, seed: 7, body }) };
+    };
+    expect(entryOf('BLPOP k 0').data.readUInt16BE(2)).toBe(2);
+    const { body, data } = entryOf('BLPOP k 0', 'XREADGROUP GROUP g c BLOCK 0 STREAMS k >');
+    expect(data.readUInt16BE(2)).toBe(7);
+    expect(decodeEnvelope(data).body).toEqual({ ...body, applyVersion: 7 });
+  });
+
   test('with dumps that may have deadlines of fields are of the fourth', () => {
     const payload = (version: number) => Buffer.from([0, 0, version, ...Buffer.alloc(9)]);
     const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));

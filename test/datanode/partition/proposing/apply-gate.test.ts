@@ -134,3 +134,33 @@ test('what builds knew that say nothing of themselves is never held back', async
   const exec = encodeExec(['SET a 1', 'DUMP a'].map(wordsOf));
   expect((await sent(exec))[0]).toMatch(/^\*2\r\n\+OK\r\n\$/);
 });
+
+test('a client that would wait in a way that a member does not know is refused, also later', async () => {
+  const wait = async (id: string, text: string) => {
+    const leader = await trio.leader();
+    const request = {
+      id: Buffer.from(id),
+      line: wordsOf(text),
+      protocol: 2,
+      withdraw: false,
+    } as const;
+    const outcome = await leader.wait(request);
+    if (outcome.kind !== 'served') return outcome.kind;
+    const { reply } = outcome;
+    return (reply.kind === 'encoded' ? reply.bytes : encodeReply(reply, 2)).toString();
+  };
+  const inGroup = 'XREADGROUP GROUP g c BLOCK 0 STREAMS s >';
+  tell(current);
+  await sent(wordsOf('XGROUP CREATE s g $ MKSTREAM'));
+  const leader = await trio.leader();
+  const open = wait('1', inGroup);
+  await sent(wordsOf('SET a 1'));
+  tell(leader.id === 3 ? { ...current, n2: 6 } : { ...current, n3: 6 });
+  expect(await wait('2', inGroup)).toMatch(
+    /^-ERR 'xreadgroup' as it is asked for here is not known/,
+  );
+  await trio.run('write', 'SET a 2');
+  expect(await open).toMatch(/^-ERR 'xreadgroup' as it is asked for here is not known/);
+  await sent(wordsOf('RPUSH l x'));
+  expect(await wait('3', 'BLPOP l 0')).toBe('*2\r\n$1\r\nl\r\n$1\r\nx\r\n');
+});
