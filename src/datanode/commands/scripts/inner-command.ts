@@ -6,7 +6,7 @@ import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { LuaError } from '../../lua/values/error.ts';
 import { array, bulk, error, integer, type Reply } from '../../resp/reply.ts';
 import { ReplyTooLargeError } from '../../resp/reply-pile.ts';
-import { SYNTAX_ERROR } from '../rows/args.ts';
+import { SYNTAX_ERROR, shownText } from '../rows/args.ts';
 import {
   type Command,
   isRefusedBefore,
@@ -53,11 +53,26 @@ export function allowed({ resolve, store, context }: Ground, line: Line): Comman
     throw refused(WRONG_COUNT);
   }
   if (row.flags.includes('noscript') || OWN.test(row.name)) throw refused(NOT_ALLOWED);
+  if (asksToWait(row, line)) {
+    throw refused(`${shownText(line[0]!)} command is not allowed with BLOCK option from scripts`);
+  }
   const isServed = row.kind !== 'node' || nodeRuns.has(row.name);
   if (!isServed || (row.kind === 'write' && row.empties)) throw refused(NOT_ALLOWED);
   if (store === undefined && mayChange(row)) throw refused(READ_ONLY);
   if (row.kind !== 'node') checkKeys(keysOf(row, line), context);
   return row;
+}
+
+/** XREAD and XREADGROUP with BLOCK; other commands that may wait do not do it in scripts. */
+function asksToWait({ name }: Command, line: Line): boolean {
+  if (name !== 'xread' && name !== 'xreadgroup') return false;
+  for (let at = 1; at + 1 < line.length; at++) {
+    const option = line[at]!.toString('latin1').toLowerCase();
+    if (option === 'block' || option === 'streams') return option === 'block';
+    if (option === 'count') at++;
+    else if (option === 'group') at += 2;
+  }
+  return false;
 }
 
 /** Whether there is such a command, whatever its arguments. */

@@ -1,5 +1,6 @@
 /** What streams are made of: XADD, XDEL, XLEN, XSETID, XTRIM. */
 import { must } from '../../../common/assert.ts';
+import { limits } from '../../../common/limits.ts';
 import { findKey } from '../../encoding/keyspace/keyspace.ts';
 import {
   compareIds,
@@ -30,6 +31,7 @@ import {
 } from '../../encoding/streams/stream-entries.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { FRAME_BYTES } from '../../resp/reply-bytes.ts';
 import {
   argument,
   countArgument,
@@ -55,6 +57,8 @@ import { fromStreams, streamColumn } from './stream-rows.ts';
 import { type Kept, KeptOptions, trimOf } from './stream-trim.ts';
 
 const NOTHING = integer(0);
+/** What a reply has around the fields of an entry: its ID, arrays, the key. */
+const ENTRY_FRAME_BYTES = 256;
 const TOO_SMALL = error(
   'ERR The ID specified in XADD is equal or smaller than the target stream top item',
 );
@@ -95,7 +99,15 @@ function parseAdd(args: readonly Buffer[]): Add {
   if (id.kind === 'given' && compareIds(id.id, MIN_STREAM_ID) === 0) {
     throw new ArgumentError('ERR The ID specified in XADD must be greater than 0-0');
   }
+  if (isTooLarge(fields)) throw new ArgumentError('ERR Elements are too large to be stored');
   return { key: argument(args, 1), existing, id, fields, kept };
+}
+
+/** What was added and could not be answered would be stuck: read by nobody, claimed by nobody. */
+function isTooLarge(fields: readonly Buffer[]): boolean {
+  let bytes = ENTRY_FRAME_BYTES;
+  for (const { length } of fields) bytes += length + FRAME_BYTES;
+  return bytes > limits.replyBytesMax;
 }
 
 function runAdd(view: WriteView, add: Add, { nowMs }: RunContext): RunResult {

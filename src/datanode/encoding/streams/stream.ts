@@ -32,10 +32,10 @@ export function readStream(
   key: Buffer,
   nowMs: number,
 ): Stream | undefined | 'wrong-type' {
-  return streamOf(findKey(view, key, nowMs));
+  return foundStream(findKey(view, key, nowMs));
 }
 
-function streamOf(found: Found): Stream | undefined | 'wrong-type' {
+function foundStream(found: Found): Stream | undefined | 'wrong-type' {
   const { live } = found;
   if (live === undefined) return undefined;
   return live.type === 'stream' ? streamOf(found, live) : 'wrong-type';
@@ -58,7 +58,7 @@ export function openStream(
 
 /** The same of a key that was looked up. */
 export function openFound(found: Found): OpenStream | undefined | 'wrong-type' {
-  const stream = streamOf(found);
+  const stream = foundStream(found);
   return stream === undefined || stream === 'wrong-type' ? stream : reopenStream(stream);
 }
 
