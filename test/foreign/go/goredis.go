@@ -1,4 +1,4 @@
-// go-redis v9. Not tried, since kvorum has none of it: functions, streams, client-side
+// go-redis v9. Not tried, since kvorum has none of it: functions, client-side
 // caching (CLIENT TRACKING), modules, and Sentinel; that these are refused clearly is tried.
 package main
 
@@ -447,7 +447,7 @@ func goRedisScripts(t *T, client redis.UniversalClient) {
 
 func goRedisRefusals(t *T) {
 	client := goRedisGateway(t, 3)
-	t.says("XADD", client.XAdd(ctx, &redis.XAddArgs{Stream: "x", Values: []string{"a", "b"}}).Err(), "unknown command")
+	t.says("FCALL", client.FCall(ctx, "f", []string{"x"}).Err(), "unknown command")
 	t.says("CLIENT TRACKING", client.Do(ctx, "CLIENT", "TRACKING", "ON").Err(), "ERR")
 	other := redis.NewClient(&redis.Options{Addr: gateways[0], DB: 9})
 	t.cleanup(func() { other.Close() })

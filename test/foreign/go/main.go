@@ -17,7 +17,7 @@ type testCase struct {
 	run  func(t *T)
 }
 
-var suites = [][]testCase{zanCases, goRedisCases, rueidisCases, valkeyCases, redigoCases, etcdCases}
+var suites = [][]testCase{zanCases, goRedisCases, rueidisCases, valkeyCases, redigoCases, streamCases, etcdCases}
 
 func main() {
 	failed := 0

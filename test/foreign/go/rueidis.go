@@ -254,8 +254,8 @@ func rueidisRefusals(t *T) {
 		t.says("a client that caches", err, "client side caching")
 	}
 	client := rueidisClient(t, clusterPorts, nil)
-	streams := client.Do(ctx, client.B().Arbitrary("XADD").Keys("k").Args("*", "a", "b").Build()).Error()
-	t.says("XADD", streams, "unknown command")
+	function := client.Do(ctx, client.B().Arbitrary("FCALL", "f", "1").Keys("k").Build()).Error()
+	t.says("FCALL", function, "unknown command")
 }
 
 func rueidisTrouble(t *T, addresses []string) {
