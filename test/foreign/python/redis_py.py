@@ -12,6 +12,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 from checks import check, refused, same
 from load import Load
 from places import CLUSTER, GATEWAYS
+from streams_py import claims, groups, streams, waits
 
 
 def cluster(**options):
@@ -38,6 +39,8 @@ async def checks():
             await check(f"redis-py {where}: channels", lambda: channels(client))
             await check(f"redis-py {where}: scripts", lambda: scripts(client))
             await check(f"redis-py {where}: locks", lambda: locks(client))
+            for what in (streams, groups, claims, waits):
+                await check(f"redis-py {where}: streams, {what.__name__}", lambda: what(client))
             client.close()
     await check("redis-py cluster: shard channels", shard_channels)
     await check("redis-py cluster: replicas", replicas)

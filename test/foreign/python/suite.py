@@ -1,7 +1,7 @@
 """redis-py, coredis and Valkey GLIDE against a cluster: what users do with them, then counters while
 leaders move and nodes die.
 
-Not tried, because kvorum has none of it: functions, streams, client tracking and caches,
+Not tried, because kvorum has none of it: functions, client tracking and caches,
 SELECT of a database that nobody has made.
 """
 

@@ -8,6 +8,7 @@ from coredis.connection import TCPLocation
 from checks import check, same
 from load import Load
 from places import CLUSTER, GATEWAYS
+from streams_py import coredis_streams
 
 
 def clients():
@@ -23,7 +24,7 @@ def clients():
 async def checks():
     for name, client in clients().items():
         async with client:
-            for what in (commands, pipelines, channels, scripts):
+            for what in (commands, pipelines, channels, scripts, coredis_streams):
                 title = f"coredis {name}: {what.__name__.replace('_', ' ')}"
                 await check(title, _bound(what, client))
 
