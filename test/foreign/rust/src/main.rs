@@ -1,5 +1,5 @@
 //! redis-rs and fred against a cluster: what users do with them, then counters while leaders move and nodes
-//! die. Not tried, because kvorum has none of it: functions, streams, client tracking and caches.
+//! die. Not tried, because kvorum has none of it: functions, client tracking and caches.
 
 mod checks;
 mod fred_rs;
