@@ -1,7 +1,7 @@
 <?php
 /*
  * PhpRedis of the system's PHP (tried: 5.3.7): Redis at a gateway, and RedisCluster; then counters while
- * leaders move and nodes die. Not tried, because kvorum has none of it: streams, SELECT of a
+ * leaders move and nodes die. Not tried, because kvorum has none of it: SELECT of a
  * database that nobody has made.
  */
 require 'trouble.php';
@@ -14,6 +14,8 @@ if (!extension_loaded('redis')) {
 }
 commands('gateway', gateway());
 commands('cluster', cluster());
+check('gateway: streams', fn() => streams(gateway()));
+check('cluster: streams', fn() => streams(cluster()));
 check('gateway: pipelines', fn() => pipelines(gateway()));
 check('gateway: scan', fn() => scan(gateway()));
 check('cluster: scan', fn() => cluster_scan(cluster()));
@@ -57,6 +59,27 @@ function same($actual, $expected): void
     if ($actual !== $expected) {
         throw new Exception(json_encode($actual) . ' instead of ' . json_encode($expected));
     }
+}
+
+function streams($c): void
+{
+    $key = '{php}stream';
+    $c->del($key);
+    $ids = [];
+    for ($n = 0; $n < 4; $n++) {
+        $ids[] = $c->xAdd($key, '*', ['n' => (string) $n]);
+    }
+    same(array_keys($c->xRange($key, '-', '+')), $ids);
+    same($c->xRevRange($key, '+', '-', 1), [$ids[3] => ['n' => '3']]);
+    same($c->xGroup('CREATE', $key, 'g', '0'), true);
+    $read = $c->xReadGroup('g', 'one', [$key => '>'], 3, 1000);
+    same(array_keys($read[$key]), array_slice($ids, 0, 3));
+    same($c->xPending($key, 'g'), [3, $ids[0], $ids[2], [['one', '3']]]);
+    same($c->xClaim($key, 'g', 'two', 0, [$ids[0]], []), [$ids[0] => ['n' => '0']]);
+    same($c->xAck($key, 'g', $ids), 3);
+    same($c->xInfo('STREAM', $key)['length'], 4);
+    same([$c->xDel($key, [$ids[0]]), $c->xTrim($key, 1), $c->xLen($key)], [1, 2, 1]);
+    same($c->xRead([$key => '$'], 1, 50), []);
 }
 
 function commands(string $where, $c): void

@@ -1,5 +1,5 @@
 # redis-rb of the system's Ruby (tried: 4.8.0): at a gateway, and as a client of Redis Cluster; then
-# counters while leaders move and nodes die. Not tried, because kvorum has none of it: streams,
+# counters while leaders move and nodes die. Not tried, because kvorum has none of it:
 # SELECT of a database that nobody has made. Nor pipelines of the cluster client: it takes replicas for
 # those of all that one master has, and does not follow MOVED in a pipeline.
 
@@ -152,9 +152,30 @@ def scripts(client)
   refused('my own') { client.eval("return {err='ERR my own'}", ['{rb}x']) }
 end
 
+def streams(c)
+  key = '{rb}stream'
+  c.del(key)
+  ids = Array.new(4) { |n| c.xadd(key, { n: n }) }
+  same c.xrange(key).map(&:first), ids
+  same c.xrevrange(key, count: 1), [[ids[3], { 'n' => '3' }]]
+  same c.xgroup(:create, key, 'g', '0'), 'OK'
+  read = c.xreadgroup('g', 'one', key, '>', count: 3, block: 1000)
+  same read[key].map(&:first), ids.first(3)
+  same c.xpending(key, 'g')['size'], 3
+  same c.xclaim(key, 'g', 'two', 0, ids[0]), [[ids[0], { 'n' => '0' }]]
+  same c.xautoclaim(key, 'g', 'three', 0, '0-0', count: 2)['next'], ids[2]
+  same c.xack(key, 'g', ids), 3
+  same c.xinfo(:stream, key)['length'], 4
+  same c.xinfo(:groups, key).size, 1
+  same c.xinfo(:consumers, key, 'g').size, 3
+  same [c.xdel(key, ids[0]), c.xtrim(key, 1), c.xlen(key)], [1, 2, 1]
+  same c.xread(key, '$', block: 50), {}
+end
+
 { 'gateway' => gateway, 'cluster' => cluster }.each do |name, client|
   check("#{name}: commands") { commands(client) }
   check("#{name}: scripts") { scripts(client) }
+  check("#{name}: streams") { streams(client) }
   check("#{name}: channels") { channels(client, "rb:#{name}") }
 end
 check('gateway: keys') { keys_of(gateway) }
