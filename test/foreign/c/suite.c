@@ -1,7 +1,7 @@
 /*
  * hiredis at a gateway: blocking and asynchronous contexts, pipelines, transactions, subscriptions,
- * timeouts; then a counter while leaders move and nodes die. Not tried: streams, which kvorum
- * has not, and Redis Cluster, which hiredis knows nothing of.
+ * timeouts; then a counter while leaders move and nodes die. Not tried: streams,
+ * and Redis Cluster, which hiredis knows nothing of.
  */
 #include <errno.h>
 #include <hiredis/async.h>
