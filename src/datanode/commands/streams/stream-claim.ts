@@ -15,7 +15,7 @@ import { oneMore } from '../../encoding/streams/stream-count.ts';
 import { Deliveries, type OpenConsumer } from '../../encoding/streams/stream-deliveries.ts';
 import { readEntry } from '../../encoding/streams/stream-entries.ts';
 import type { EntryFields } from '../../encoding/streams/stream-entry.ts';
-import { readGroup } from '../../encoding/streams/stream-groups.ts';
+import { canConsume, readGroup } from '../../encoding/streams/stream-groups.ts';
 import { decodePending, type PendingState } from '../../encoding/streams/stream-pending.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, type Reply } from '../../resp/reply.ts';
@@ -39,7 +39,7 @@ import {
 } from '../rows/command.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { idArgument, intervalStart } from './stream-args.ts';
-import { noKeyOrGroup } from './stream-errors.ts';
+import { NO_CONSUMER_LEFT, noKeyOrGroup } from './stream-errors.ts';
 import { entryReply, idReply } from './stream-replies.ts';
 import { fromStreams, streamColumn } from './stream-rows.ts';
 
@@ -123,6 +123,7 @@ function runClaim(
   if (group === undefined) return noKeyOrGroup(request.key, request.group);
   const { claim } = request;
   if (claim instanceof ArgumentError) return lateReply(claim);
+  if (!canConsume(view, stream!.place, group, request.consumer)) return NO_CONSUMER_LEFT;
   return claimAll(view, new Deliveries(view, stream as Stream, group), request, claim, nowMs);
 }
 
@@ -269,6 +270,7 @@ function runAutoClaim(view: WriteView, request: AutoClaim, { nowMs }: RunContext
   if (stream === 'wrong-type') return WRONG_TYPE;
   const group = stream && readGroup(view, stream, request.group);
   if (group === undefined) return noKeyOrGroup(request.key, request.group);
+  if (!canConsume(view, stream!.place, group, request.consumer)) return NO_CONSUMER_LEFT;
   return autoClaim(view, new Deliveries(view, stream as Stream, group), request, nowMs);
 }
 

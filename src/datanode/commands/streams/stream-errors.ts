@@ -4,6 +4,11 @@ import { SYNTAX_ERROR, shownText } from '../rows/args.ts';
 import { ArgumentError } from '../rows/command.ts';
 import { wrongShape } from '../rows/server-row.ts';
 
+export const NO_GROUP_LEFT = error('ERR the stream has had as many groups as it can ever have');
+export const NO_CONSUMER_LEFT = error(
+  'ERR the group has had as many consumers as it can ever have; create another group',
+);
+
 /** Of XGROUP and XINFO, once the key was found. */
 export function noGroupOf(key: Buffer, group: Buffer): Reply {
   return error(

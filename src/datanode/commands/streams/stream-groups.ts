@@ -12,7 +12,9 @@ import { Deliveries } from '../../encoding/streams/stream-deliveries.ts';
 import {
   addGroup,
   type Consumer,
+  canConsume,
   type Group,
+  hasGroupLeft,
   putGroup,
   readConsumer,
   readGroup,
@@ -41,7 +43,7 @@ import {
 import { helpReply } from '../rows/help.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { edgeOrIdArgument, idArgument } from './stream-args.ts';
-import { noGroupOf, wrongSubcommand } from './stream-errors.ts';
+import { NO_CONSUMER_LEFT, NO_GROUP_LEFT, noGroupOf, wrongSubcommand } from './stream-errors.ts';
 import { fromStreams, SECOND_KEY, streamColumn } from './stream-rows.ts';
 
 const NOTHING = integer(0);
@@ -107,6 +109,7 @@ function runCreate(view: WriteView, position: Position, { nowMs }: RunContext): 
   if (id instanceof ArgumentError) return lateReply(id);
   const stream = found ?? newStream(view, findKey(view, key, nowMs));
   if (readGroup(view, stream, group) !== undefined) return BUSY_GROUP;
+  if (!hasGroupLeft(stream)) return NO_GROUP_LEFT;
   addGroup(view, stream, group, id === 'last' ? stream.lastId : id, entriesRead);
   saveStream(view, stream);
   view.notify?.('stream', 'xgroup-create', key);
@@ -164,6 +167,7 @@ const runSetId = onGroup<Position>((view, { stream, group }, { key, id, entriesR
 const runCreateConsumer = onGroup<NamedConsumer>((view, found, { key, consumer }, nowMs) => {
   const deliveries = new Deliveries(view, found.stream, found.group);
   if (deliveries.find(consumer, nowMs) !== undefined) return NOTHING;
+  if (!canConsume(view, found.stream.place, found.group, consumer)) return NO_CONSUMER_LEFT;
   deliveries.add(consumer, nowMs);
   deliveries.save();
   view.notify?.('stream', 'xgroup-createconsumer', key);

@@ -18,7 +18,7 @@ import {
   type StreamEntry,
   walkEntries,
 } from '../../encoding/streams/stream-entries.ts';
-import { readGroup } from '../../encoding/streams/stream-groups.ts';
+import { canConsume, readGroup } from '../../encoding/streams/stream-groups.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
@@ -34,7 +34,7 @@ import {
 } from '../rows/command.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { idArgument } from './stream-args.ts';
-import { noKeyOrGroup } from './stream-errors.ts';
+import { NO_CONSUMER_LEFT, noKeyOrGroup } from './stream-errors.ts';
 import { type ReadOptions, readOptions } from './stream-read-args.ts';
 import { entryReply, goneReply } from './stream-replies.ts';
 import { fromStreams, keysOfRead, streamColumn } from './stream-rows.ts';
@@ -82,17 +82,19 @@ function runReadGroup(view: WriteView, request: GroupRead, context: RunContext):
 /** What is wrong with any of the keys: nothing is given then. */
 function refusalOf(
   view: WriteView,
-  { keys, from, group }: GroupRead,
+  { keys, from, group: name, consumer }: GroupRead,
   { nowMs }: RunContext,
 ): Reply | undefined {
   for (const [at, key] of keys.entries()) {
     const stream = readStream(view, key, nowMs);
     if (stream === 'wrong-type') return WRONG_TYPE;
-    if (stream === undefined || readGroup(view, stream, group) === undefined) {
-      return noKeyOrGroup(key, group, ' in XREADGROUP with GROUP option');
+    const group = stream && readGroup(view, stream, name);
+    if (stream === undefined || group === undefined) {
+      return noKeyOrGroup(key, name, ' in XREADGROUP with GROUP option');
     }
     const id = from[at]!;
     if (id instanceof ArgumentError) return lateReply(id);
+    if (!canConsume(view, stream.place, group, consumer)) return NO_CONSUMER_LEFT;
   }
   return undefined;
 }

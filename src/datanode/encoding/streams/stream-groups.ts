@@ -48,6 +48,24 @@ export function putGroup(view: WriteView, place: CollectionPlace, group: Group):
   view.put(encodeGroupKey(place, group.name), encodeGroup(group));
 }
 
+/** Numbers are given once, so that nothing that was somebody's is ever taken for another's. */
+const NUMBERS = 2 ** 32 - 1;
+
+/** Whether the stream can have one more group. */
+export function hasGroupLeft({ nextGroup }: Stream): boolean {
+  return nextGroup < NUMBERS;
+}
+
+/** Whether somebody of that name is in the group, or it can have one more consumer. */
+export function canConsume(
+  view: View,
+  place: CollectionPlace,
+  group: GroupState,
+  name: Buffer,
+): boolean {
+  return group.nextConsumer < NUMBERS || readConsumer(view, place, group, name) !== undefined;
+}
+
 /** A new group that has read all up to `lastId`. The stream is to be saved. */
 export function addGroup(
   view: WriteView,
