@@ -8,14 +8,14 @@ import {
   MIN_STREAM_ID,
   type StreamId,
 } from '../../encoding/records/stream-id.ts';
-import { decodeIdAtEnd, pendingRange } from '../../encoding/records/stream-key.ts';
+import { decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { oneMore } from '../../encoding/streams/stream-count.ts';
 import { Deliveries, type OpenConsumer } from '../../encoding/streams/stream-deliveries.ts';
 import { readEntry } from '../../encoding/streams/stream-entries.ts';
 import type { EntryFields } from '../../encoding/streams/stream-entry.ts';
-import { canConsume, readGroup } from '../../encoding/streams/stream-groups.ts';
+import { canConsume, rangeOfPending, readGroup } from '../../encoding/streams/stream-groups.ts';
 import { decodePending, type PendingState } from '../../encoding/streams/stream-pending.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, type Reply } from '../../resp/reply.ts';
@@ -286,7 +286,7 @@ function* autoClaim(
   let left = request.count;
   let attempts = request.count * ATTEMPTS;
   let next: StreamId = MIN_STREAM_ID;
-  const range = pendingRange(stream.place, group.number, request.start, MAX_STREAM_ID);
+  const range = rangeOfPending(stream.place, group, request.start, MAX_STREAM_ID);
   yield* eachPair(range, ([key, value]) => {
     const id = decodeIdAtEnd(key);
     if (left === 0 || attempts-- === 0) {
@@ -311,6 +311,7 @@ function* autoClaim(
     left--;
     return undefined;
   });
+  yield* deliveries.findEarliest();
   deliveries.save();
   return array([idReply(next), claiming.reply(), gone.reply()]);
 }

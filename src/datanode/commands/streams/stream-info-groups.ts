@@ -1,11 +1,7 @@
 /** XINFO GROUPS, XINFO CONSUMERS, and what XINFO STREAM FULL tells of them. */
 import { eachPair } from '../../encoding/collections/member-walk.ts';
 import { MAX_STREAM_ID, MIN_STREAM_ID } from '../../encoding/records/stream-id.ts';
-import {
-  consumerPendingRange,
-  decodeIdAtEnd,
-  pendingRange,
-} from '../../encoding/records/stream-key.ts';
+import { decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { readPending } from '../../encoding/streams/stream-deliveries.ts';
@@ -16,6 +12,7 @@ import {
   eachConsumer,
   eachGroup,
   type Group,
+  rangeOfPending,
   readGroup,
 } from '../../encoding/streams/stream-groups.ts';
 import { decodePending } from '../../encoding/streams/stream-pending.ts';
@@ -149,7 +146,7 @@ function* fullPending({ view, stream: { place }, group, most }: Full): Slices<Re
   if (group.pending === 0) return pile.reply();
   const names = new ConsumerNames(view, place, group);
   let left = most;
-  yield* eachPair(pendingRange(place, group.number, ...ALL), ([key, value]) => {
+  yield* eachPair(rangeOfPending(place, group, ...ALL), ([key, value]) => {
     const { consumer, deliveredMs, deliveries } = decodePending(key, value);
     const times = [integer(deliveredMs), integer(deliveries)];
     pile.add(array([idReply(decodeIdAtEnd(key)), bulk(names.of(consumer)), ...times]));
@@ -184,16 +181,16 @@ function* fullConsumers(full: Full): Slices<Reply> {
 }
 
 function* fullPendingOf(
-  { view, stream: { place }, group: { number }, most }: Full,
+  { view, stream: { place }, group, most }: Full,
   consumer: Consumer,
 ): Slices<Reply> {
   const pile = new ReplyPile('array', INSTEAD);
   if (consumer.pending === 0) return pile.reply();
   let left = most;
-  const range = consumerPendingRange(place, number, consumer.number, ...ALL);
+  const range = rangeOfPending(place, group, ...ALL, consumer.number);
   yield* eachPair({ ...range, keysOnly: true }, ([key]) => {
     const id = decodeIdAtEnd(key);
-    const state = readPending(view, place, number, id);
+    const state = readPending(view, place, group.number, id);
     if (state === undefined) return false;
     pile.add(array([idReply(id), integer(state.deliveredMs), integer(state.deliveries)]));
     return --left === 0;

@@ -2,11 +2,7 @@
 
 import { eachPair } from '../../encoding/collections/member-walk.ts';
 import { MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../../encoding/records/stream-id.ts';
-import {
-  consumerPendingRange,
-  decodeIdAtEnd,
-  pendingRange,
-} from '../../encoding/records/stream-key.ts';
+import { decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { Deliveries, readPending } from '../../encoding/streams/stream-deliveries.ts';
@@ -14,6 +10,7 @@ import {
   ConsumerNames,
   eachConsumer,
   type Group,
+  rangeOfPending,
   readConsumer,
   readGroup,
 } from '../../encoding/streams/stream-groups.ts';
@@ -31,6 +28,7 @@ import {
 } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
+import { atOnce } from '../rows/at-once.ts';
 import {
   ArgumentError,
   type Command,
@@ -72,10 +70,14 @@ function runAck(
     deliveries.drop(id, state);
     acknowledged++;
   };
-  return inSteps(ids, acknowledge, () => {
-    if (acknowledged > 0) deliveries.save();
-    return integer(acknowledged);
-  });
+  return inSteps(ids, acknowledge, () => atOnce(endAck(deliveries, acknowledged)));
+}
+
+function* endAck(deliveries: Deliveries, acknowledged: number): Slices<Reply> {
+  if (acknowledged === 0) return NOTHING;
+  yield* deliveries.findEarliest();
+  deliveries.save();
+  return integer(acknowledged);
 }
 
 interface Pending {
@@ -125,7 +127,7 @@ function runPending(view: View, { key, group: name, range }: Pending, { nowMs }:
 function* pendingInAll(stream: Stream, group: Group): Slices<Reply> {
   if (group.pending === 0) return array([NOTHING, NULL, NULL, NULL_ARRAY]);
   const { place } = stream;
-  const all = pendingRange(place, group.number, MIN_STREAM_ID, MAX_STREAM_ID);
+  const all = rangeOfPending(place, group, MIN_STREAM_ID, MAX_STREAM_ID);
   const [first] = yield { ...limited(all, 1), keysOnly: true };
   const [last] = yield { ...limited(all, 1, true), keysOnly: true };
   const pile = new ReplyPile('array', 'ranges of IDs');
@@ -151,9 +153,7 @@ function* pendingBetween(
   }
   const names = new ConsumerNames(view, place, group);
   const pile = new ReplyPile('array', 'a smaller count');
-  const range = own
-    ? consumerPendingRange(place, group.number, own.number, start, end)
-    : pendingRange(place, group.number, start, end);
+  const range = rangeOfPending(place, group, start, end, own?.number);
   const stateOf = (key: Buffer, value: Buffer) =>
     own ? readPending(view, place, group.number, decodeIdAtEnd(key)) : decodePending(key, value);
   let left = count;

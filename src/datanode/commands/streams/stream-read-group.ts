@@ -7,7 +7,7 @@ import {
   MAX_STREAM_ID,
   type StreamId,
 } from '../../encoding/records/stream-id.ts';
-import { consumerPendingRange, decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
+import { decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { oneMore } from '../../encoding/streams/stream-count.ts';
@@ -18,7 +18,7 @@ import {
   type StreamEntry,
   walkEntries,
 } from '../../encoding/streams/stream-entries.ts';
-import { canConsume, readGroup } from '../../encoding/streams/stream-groups.ts';
+import { canConsume, rangeOfPending, readGroup } from '../../encoding/streams/stream-groups.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
@@ -184,7 +184,7 @@ class Giving {
     if (first === undefined || pending === 0) return EMPTY_ARRAY;
     const pile = new ReplyPile('array', 'a smaller COUNT');
     let left = count;
-    const range = consumerPendingRange(stream.place, group.number, number, first, MAX_STREAM_ID);
+    const range = rangeOfPending(stream.place, group, first, MAX_STREAM_ID, number);
     yield* eachPair(range, ([key]) => {
       if (left-- <= 0) return true;
       const id = decodeIdAtEnd(key);

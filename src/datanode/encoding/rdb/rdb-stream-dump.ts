@@ -2,11 +2,17 @@
 import { SteadyList } from '../../../common/steady-list.ts';
 import { eachPair } from '../collections/member-walk.ts';
 import { MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
-import { consumerPendingRange, decodeIdAtEnd, pendingRange } from '../records/stream-key.ts';
+import { decodeIdAtEnd } from '../records/stream-key.ts';
 import { GLANCE, type Slices, workOnEach } from '../steps/slices.ts';
 import type { Stream } from '../streams/stream.ts';
 import { rangeOfEntries, walkEntries } from '../streams/stream-entries.ts';
-import { type Consumer, eachConsumer, eachGroup, type Group } from '../streams/stream-groups.ts';
+import {
+  type Consumer,
+  eachConsumer,
+  eachGroup,
+  type Group,
+  rangeOfPending,
+} from '../streams/stream-groups.ts';
 import { decodePending } from '../streams/stream-pending.ts';
 import { rdbTypes } from './rdb-decode.ts';
 import { encodeRdbLength, encodeRdbString, encodeRdbTime } from './rdb-elements.ts';
@@ -62,11 +68,11 @@ function* dumpNodes(stream: Stream, to: Pieces): Slices<number> {
 }
 
 function* dumpGroup(stream: Stream, group: Group, to: Pieces): Slices<boolean> {
-  const { name, number, lastId, entriesRead, pending, consumers } = group;
+  const { name, lastId, entriesRead, pending, consumers } = group;
   const read = entriesRead === undefined ? NOT_KNOWN : encodeRdbLength(entriesRead);
   to.add(...encodeRdbString(name), encodeId(lastId), read, encodeRdbLength(pending));
   if (pending > 0) {
-    const range = pendingRange(stream.place, number, MIN_STREAM_ID, group.furthestId);
+    const range = rangeOfPending(stream.place, group, MIN_STREAM_ID, group.furthestId);
     yield* eachPair(range, ([key, value]) => {
       const { deliveredMs, deliveries } = decodePending(key, value);
       to.add(decodeIdAtEnd(key), encodeRdbTime(deliveredMs), encodeRdbLength(deliveries));
@@ -90,7 +96,7 @@ function* dumpConsumer(
   to.add(...encodeRdbString(name), encodeRdbTime(seenMs), encodeRdbLength(pending));
   yield GLANCE;
   if (pending === 0) return to.isFull;
-  const own = consumerPendingRange(place, group.number, number, MIN_STREAM_ID, group.furthestId);
+  const own = rangeOfPending(place, group, MIN_STREAM_ID, group.furthestId, number);
   yield* eachPair({ ...own, keysOnly: true }, ([key]) => {
     to.add(decodeIdAtEnd(key));
     return to.isFull;

@@ -44,6 +44,7 @@ function* storeGroup(view: WriteView, stream: OpenStream, group: RdbGroup): Slic
     name,
     number: stream.nextGroup++,
     lastId,
+    earliestId: MIN_STREAM_ID,
     furthestId: pending.last?.id ?? MIN_STREAM_ID,
     entriesRead: group.entriesRead === 'untold' ? addedUpTo(stream, lastId) : group.entriesRead,
     pending: pending.length,

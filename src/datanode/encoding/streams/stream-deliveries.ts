@@ -2,15 +2,19 @@
  * What the consumers of one group are given, acknowledge and take over from each other: changes of what is
  * pending, with the counts of group and consumers, which `save` writes.
  */
+
 import { must } from '../../../common/assert.ts';
+import { limited } from '../../engine/engine.ts';
 import type { CollectionPlace } from '../records/element-key.ts';
-import { compareIds, type StreamId } from '../records/stream-id.ts';
+import { compareIds, MAX_STREAM_ID, type StreamId } from '../records/stream-id.ts';
 import {
+  decodeIdAtEnd,
   encodeConsumerKey,
   encodeConsumerNameKey,
   encodeConsumerPendingKey,
   encodePendingKey,
 } from '../records/stream-key.ts';
+import type { Slices } from '../steps/slices.ts';
 import type { View, WriteView } from '../txn/view.ts';
 import type { Stream } from './stream.ts';
 import { encodeConsumer, encodeConsumerName } from './stream-consumer.ts';
@@ -19,6 +23,7 @@ import {
   consumerName,
   type Group,
   putGroup,
+  rangeOfPending,
   readConsumer,
 } from './stream-groups.ts';
 import {
@@ -46,6 +51,9 @@ export function readPending(
   return value === undefined ? undefined : decodePending(key, value);
 }
 
+/** So many are acknowledged, or gone, between two looks at what is pending first. */
+const DROPS_PER_LOOK = 64;
+
 export class Deliveries {
   readonly stream: Stream;
   readonly group: Open<Group>;
@@ -53,6 +61,7 @@ export class Deliveries {
   readonly #place: CollectionPlace;
   /** Those that were met, by number. */
   readonly #consumers = new Map<number, OpenConsumer>();
+  #isLookDue = false;
 
   constructor(view: WriteView, stream: Stream, group: Group) {
     this.stream = stream;
@@ -103,7 +112,7 @@ export class Deliveries {
     const key = encodePendingKey(this.#place, group.number, id);
     this.#view.put(key, encodePending({ consumer: to.number, ...delivery }));
     if (before?.consumer === to.number) return;
-    if (before === undefined) group.pending++;
+    if (before === undefined) this.#notePending(id);
     else this.#takeFrom(before.consumer, id);
     if (compareIds(id, group.furthestId) > 0) group.furthestId = id;
     to.pending++;
@@ -114,7 +123,21 @@ export class Deliveries {
   drop(id: StreamId, before: PendingState): void {
     this.#view.del(encodePendingKey(this.#place, this.group.number, id));
     this.group.pending--;
+    if (this.group.pending % DROPS_PER_LOOK === 0) this.#isLookDue = true;
     this.#takeFrom(before.consumer, id);
+  }
+
+  /**
+   * Looks, once in a while, where what is pending begins by now: most is acknowledged in its order, and
+   * whoever walks from the beginning passes over all that was. To be called before `save`.
+   */
+  *findEarliest(): Slices<void> {
+    if (!this.#isLookDue) return;
+    this.#isLookDue = false;
+    const { group } = this;
+    const all = rangeOfPending(this.#place, group, group.earliestId, MAX_STREAM_ID);
+    const [first] = yield limited(all, 1);
+    if (first !== undefined) group.earliestId = decodeIdAtEnd(first[0]);
   }
 
   /** Writes the group, and the consumers that were met. */
@@ -124,6 +147,13 @@ export class Deliveries {
       const key = encodeConsumerKey(this.#place, this.group.number, consumer.name);
       this.#view.put(key, encodeConsumer(consumer));
     }
+  }
+
+  #notePending(id: StreamId): void {
+    const { group } = this;
+    const isEarliest = group.pending === 0 || compareIds(id, group.earliestId) < 0;
+    if (isEarliest) group.earliestId = id;
+    group.pending++;
   }
 
   #takeFrom(number: number, id: StreamId): void {

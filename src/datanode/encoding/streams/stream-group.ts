@@ -1,8 +1,8 @@
 /**
  * The value of a consumer group. Frozen format:
  *
- *   flags u8 (0) · number u32 · lastId 16 bytes · furthestId 16 bytes · entriesRead u64 (all ones: not
- *   known) · pending u64 · consumers u32 · nextConsumer u32
+ *   flags u8 (0) · number u32 · lastId 16 bytes · earliestId 16 · furthestId 16 · entriesRead u64 (all ones:
+ *   not known) · pending u64 · consumers u32 · nextConsumer u32
  */
 import { readU64, writeU64 } from '../../../common/bytes.ts';
 import { corruptRecord } from '../records/record.ts';
@@ -13,6 +13,8 @@ export interface GroupState {
   readonly number: number;
   /** The last entry that one of its consumers was given, or the ID it was told to begin behind. */
   readonly lastId: StreamId;
+  /** Nothing before this ID is pending: walks begin here, past all that was acknowledged. */
+  readonly earliestId: StreamId;
   /** The greatest ID that was ever pending: none behind it is, which need not be looked up. */
   readonly furthestId: StreamId;
   /** How many entries of the stream it has read; undefined: not known. Below 2^53. */
@@ -26,7 +28,8 @@ export interface GroupState {
 
 const NUMBER_AT = 1;
 const LAST_AT = 5;
-const FURTHEST_AT = LAST_AT + STREAM_ID_BYTES;
+const EARLIEST_AT = LAST_AT + STREAM_ID_BYTES;
+const FURTHEST_AT = EARLIEST_AT + STREAM_ID_BYTES;
 const READ_AT = FURTHEST_AT + STREAM_ID_BYTES;
 const PENDING_AT = READ_AT + 8;
 const CONSUMERS_AT = PENDING_AT + 8;
@@ -37,6 +40,7 @@ export function encodeGroup(group: GroupState): Buffer {
   const encoded = Buffer.alloc(GROUP_BYTES);
   encoded.writeUInt32BE(group.number, NUMBER_AT);
   encoded.set(group.lastId, LAST_AT);
+  encoded.set(group.earliestId, EARLIEST_AT);
   encoded.set(group.furthestId, FURTHEST_AT);
   if (group.entriesRead === undefined) encoded.fill(0xff, READ_AT, READ_AT + 8);
   else writeU64(encoded, group.entriesRead, READ_AT);
@@ -53,6 +57,7 @@ export function decodeGroup(key: Buffer, value: Buffer): GroupState {
   return {
     number: value.readUInt32BE(NUMBER_AT),
     lastId: readStreamId(value, LAST_AT),
+    earliestId: readStreamId(value, EARLIEST_AT),
     furthestId: readStreamId(value, FURTHEST_AT),
     entriesRead: isUnknown(value) ? undefined : readU64(value, READ_AT),
     pending: readU64(value, PENDING_AT),

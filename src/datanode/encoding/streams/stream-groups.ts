@@ -4,7 +4,7 @@ import type { KeyRange } from '../../engine/engine.ts';
 import { eachPair, type Take } from '../collections/member-walk.ts';
 import type { CollectionPlace } from '../records/element-key.ts';
 import { corruptRecord } from '../records/record.ts';
-import { MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
+import { compareIds, MAX_STREAM_ID, MIN_STREAM_ID, type StreamId } from '../records/stream-id.ts';
 import {
   allPendingRange,
   consumerNameRange,
@@ -19,6 +19,7 @@ import {
   encodePendingKey,
   groupRange,
   isOfGroup,
+  pendingRange,
 } from '../records/stream-key.ts';
 import type { Slices } from '../steps/slices.ts';
 import type { View, WriteView } from '../txn/view.ts';
@@ -76,9 +77,9 @@ export function addGroup(
 ): void {
   const number = stream.nextGroup++;
   stream.groups++;
-  const furthestId = MIN_STREAM_ID;
+  const none = { earliestId: MIN_STREAM_ID, furthestId: MIN_STREAM_ID };
   const nobody = { pending: 0, consumers: 0, nextConsumer: 0 };
-  putGroup(view, stream.place, { name, number, lastId, furthestId, entriesRead, ...nobody });
+  putGroup(view, stream.place, { name, number, lastId, ...none, entriesRead, ...nobody });
 }
 
 /** All groups, by name. */
@@ -127,6 +128,25 @@ export function consumerName(
   return decodeNumberedName(key, value);
 }
 
+/**
+ * Where what is pending with IDs from `first` to `last` is, both of them as well: in the group, or for the
+ * consumer of that number. It may be nowhere.
+ */
+export function rangeOfPending(
+  place: CollectionPlace,
+  { number, earliestId }: GroupState,
+  first: StreamId,
+  last: StreamId,
+  consumer?: number,
+): KeyRange {
+  const from = compareIds(first, earliestId) < 0 ? earliestId : first;
+  const range =
+    consumer === undefined
+      ? pendingRange(place, number, from, last)
+      : consumerPendingRange(place, number, consumer, from, last);
+  return compareIds(from, last) > 0 ? { gte: range.gte, lt: range.gte } : range;
+}
+
 /** Removes a consumer with all that is pending for it; the group is saved with it. */
 export function* removeConsumer(
   view: WriteView,
@@ -135,7 +155,7 @@ export function* removeConsumer(
   consumer: Consumer,
 ): Slices<void> {
   const { number } = group;
-  const own = consumerPendingRange(place, number, consumer.number, MIN_STREAM_ID, MAX_STREAM_ID);
+  const own = rangeOfPending(place, group, MIN_STREAM_ID, MAX_STREAM_ID, consumer.number);
   yield* eachKey(own, (key) => {
     view.del(key);
     view.del(encodePendingKey(place, number, decodeIdAtEnd(key)));

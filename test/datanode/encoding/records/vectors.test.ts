@@ -111,6 +111,7 @@ const vectors: readonly (readonly [string, Buffer])[] = [
     encodeGroup({
       number: 3,
       lastId: id,
+      earliestId: id,
       furthestId: id,
       entriesRead: 9,
       pending: 2,

@@ -42,6 +42,7 @@ const header = fc.record({
 const group = fc.record({
   number: u32,
   lastId: id,
+  earliestId: id,
   furthestId: id,
   entriesRead: fc.option(count, { nil: undefined }),
   pending: count,
