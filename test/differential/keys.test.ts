@@ -36,11 +36,24 @@ const vocabulary: Vocabulary = ({ type }) => {
 /** What is stored twice is read otherwise in 7.0 by SORT and by who asks for its keys. */
 const stores = (words: readonly string[]) => words.filter((word) => /^store/i.test(word)).length;
 
+/** Of a malformed XREAD 7.0 takes half of what stands behind STREAMS for keys, before it refuses it. */
+const optionWords: Readonly<Record<string, number>> = { block: 2, count: 2, group: 3, noack: 1 };
+const isReadable = (words: readonly string[]): boolean => {
+  if (!/^xread/i.test(words[0]!)) return true;
+  let at = 1;
+  for (let more = 0; at < words.length; at += more) {
+    more = optionWords[words[at]!.toLowerCase()] ?? 0;
+    if (more === 0) break;
+  }
+  const behind = words.length - at - 1;
+  return /^streams$/i.test(words[at] ?? '') && behind > 0 && behind % 2 === 0;
+};
+
 const line = fc
   .oneof(...compared.map((syntax) => linesOf(syntax, vocabulary)))
   // 7.0 wants one argument at least behind the command, and two behind PFMERGE; 1.5 is 1 to it
   .filter((words) => words.length > (words[0] === 'pfmerge' ? 2 : 1) && !words.includes('1.5'))
-  .filter((words) => stores(words) < 2);
+  .filter((words) => stores(words) < 2 && isReadable(words));
 const step = fc.tuple(fc.constantFrom('GETKEYS', 'GETKEYSANDFLAGS'), line);
 
 describe.skipIf(!hasRedis)('keys as redis-server finds them', () => {
