@@ -136,10 +136,11 @@ const families: Readonly<Record<string, fc.Arbitrary<string[]>>> = {
 
 /** From 7.2 on a consumer is made of who asks, 7.0 makes one of who is given something. */
 function withConsumer(line: readonly string[]): string[][] {
-  const [name, , group = '', consumer = ''] = line;
-  if (name !== 'XREADGROUP') return [[...line]];
-  const stream = line[line.indexOf('STREAMS') + 1]!;
-  return [['XGROUP', 'CREATECONSUMER', stream, group, consumer], [...line]];
+  const [name = '', first = '', second = '', third = ''] = line;
+  const make = (...of: string[]) => [['XGROUP', 'CREATECONSUMER', ...of], [...line]];
+  if (name === 'XCLAIM' || name === 'XAUTOCLAIM') return make(first, second, third);
+  if (name === 'XREADGROUP') return make(line[line.indexOf('STREAMS') + 1]!, second, third);
+  return [[...line]];
 }
 
 interface Unit {
