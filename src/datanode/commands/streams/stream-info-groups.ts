@@ -188,7 +188,7 @@ function* fullPendingOf(
   if (consumer.pending === 0) return pile.reply();
   let left = most;
   const range = rangeOfPending(place, group, ...ALL, consumer.number);
-  yield* eachPair({ ...range, keysOnly: true }, ([key]) => {
+  yield* eachPair(range, ([key]) => {
     const id = decodeIdAtEnd(key);
     const state = readPending(view, place, group.number, id);
     if (state === undefined) return false;

@@ -128,8 +128,8 @@ function* pendingInAll(stream: Stream, group: Group): Slices<Reply> {
   if (group.pending === 0) return array([NOTHING, NULL, NULL, NULL_ARRAY]);
   const { place } = stream;
   const all = rangeOfPending(place, group, MIN_STREAM_ID, MAX_STREAM_ID);
-  const [first] = yield { ...limited(all, 1), keysOnly: true };
-  const [last] = yield { ...limited(all, 1, true), keysOnly: true };
+  const [first] = yield limited(all, 1);
+  const [last] = yield limited(all, 1, true);
   const pile = new ReplyPile('array', 'ranges of IDs');
   yield* eachConsumer(place, group, ({ name, pending }) => {
     if (pending > 0) pile.add(array([bulk(name), bulk(String(pending))]));

@@ -97,7 +97,7 @@ function* dumpConsumer(
   yield GLANCE;
   if (pending === 0) return to.isFull;
   const own = rangeOfPending(place, group, MIN_STREAM_ID, group.furthestId, number);
-  yield* eachPair({ ...own, keysOnly: true }, ([key]) => {
+  yield* eachPair(own, ([key]) => {
     to.add(decodeIdAtEnd(key));
     return to.isFull;
   });

@@ -194,7 +194,7 @@ function* restIsLess(stream: Stream, { number, pending }: Group): Slices<boolean
 }
 
 function* eachKey(range: KeyRange, each: (key: Buffer) => void): Slices<void> {
-  yield* eachPair({ ...range, keysOnly: true }, ([key]) => {
+  yield* eachPair(range, ([key]) => {
     each(key);
   });
 }
