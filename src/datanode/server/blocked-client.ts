@@ -9,9 +9,11 @@ import type { Clock, Timer } from '../../common/clock.ts';
 import { errorTable } from '../../common/errors.ts';
 import { NOBODY_WAITS } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
+import { WRONG_TYPE } from '../commands/rows/args.ts';
 import type { Ending } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import type { WaitOutcome } from '../partition/entries/wait.ts';
+import { encodeReply } from '../resp/encode-reply.ts';
 import { error, NULL_ARRAY, type Protocol, type Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import type { LeaderHint } from '../routing/table.ts';
@@ -59,6 +61,7 @@ const NO_LEADER_TO_READ = error(
   'CLUSTERDOWN the partition had no leader that could be asked for entries when the wait was to end, nor ' +
     'for a while after it; try again',
 );
+const OTHER_TYPE = encodeReply(WRONG_TYPE, 2);
 const REBUILT_UNKNOWN = error(
   'UNKNOWNOUTCOME the partition lost its quorum and was rebuilt from one replica: whether an element ' +
     'was taken cannot be told; if one was, it is lost to this client',
@@ -71,6 +74,8 @@ export class BlockedClient {
   readonly #request: BlockedRequest;
   /** As it is asked from now on. */
   #line: CommandLine;
+  /** It has been told that nothing was there, and reads on from where that was. */
+  #readsOn = false;
   readonly #endsMs: number;
   /** Of the attempts under way. */
   readonly #asks = new Set<AbortController>();
@@ -163,9 +168,10 @@ export class BlockedClient {
       const leader = this.#leader();
       if (leader === undefined) router.seekLeader(place);
       const outcome = leader && (await this.#ask(leader));
-      const reply = outcome && this.#replyOf(outcome);
+      const isOther = outcome !== undefined && this.#isOther(outcome);
+      const reply = isOther ? this.#ending && this.#endReply() : outcome && this.#replyOf(outcome);
       if (reply !== undefined) return reply;
-      if (leader === undefined || outcome?.kind === 'failed') await this.#pause();
+      if (leader === undefined || isOther || outcome?.kind === 'failed') await this.#pause();
     }
     if (this.#request.onlyReads) return NO_LEADER_TO_READ;
     return this.#asked > 0 ? UNKNOWN : NO_LEADER;
@@ -185,6 +191,7 @@ export class BlockedClient {
         return outcome.reply;
       case 'concrete':
         this.#line = outcome.line;
+        this.#readsOn = true;
         return undefined;
       case 'withdrawn':
         return this.#ending && this.#endReply();
@@ -196,6 +203,13 @@ export class BlockedClient {
         return again && !this.#givesUp(outcome) ? undefined : error(`${reply} ${outcome.message}`);
       }
     }
+  }
+
+  /** A key has become something else meanwhile: as in Redis, who waits goes on until it is a stream again. */
+  #isOther(outcome: WaitOutcome): boolean {
+    if (!this.#readsOn || outcome.kind !== 'served') return false;
+    const { reply } = outcome;
+    return reply === WRONG_TYPE || (reply.kind === 'encoded' && reply.bytes.equals(OTHER_TYPE));
   }
 
   /** There has been no room for a while, or until its time was over, and nobody knows of it. */

@@ -1,5 +1,7 @@
 /** Blocked clients at the doors; who is served is tested with real partitions. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { WRONG_TYPE } from '../../../src/datanode/commands/rows/args.ts';
+import { encodeReply } from '../../../src/datanode/resp/encode-reply.ts';
 import { eventually } from '../../cluster/cluster.ts';
 import { type Doors, openDoors, type RawClient, rebuild } from './doors.ts';
 import { RawClients, whenBlocked } from './raw-clients.ts';
@@ -219,4 +221,30 @@ test('who waited before may have been given something: too many elsewhere do not
   }
   await client.until(() => client.closed);
   expect(client.text).toBe('');
+});
+
+test('who waits behind what was last goes on when the key is something else for a while', async () => {
+  const bytes = encodeReply(WRONG_TYPE, 2);
+  const isOther = { kind: 'served', reply: { kind: 'encoded', bytes } } as const;
+  let looks = 0;
+  let isStream = false;
+  for (const partition of doors.partitions) {
+    partition.wait = async ({ line, withdraw }) => {
+      looks++;
+      if (line.at(-1)!.equals(Buffer.from('$'))) {
+        return { kind: 'concrete', line: [...line.slice(0, -1), Buffer.from('0-0')] };
+      }
+      if (isStream) return { kind: 'served', reply: { kind: 'simple', text: 'entries' } };
+      return withdraw || looks > 1 ? isOther : { kind: 'withdrawn' };
+    };
+  }
+  const client = await open();
+  client.send('XREAD BLOCK 0 STREAMS k $');
+  await eventually(30_000, 'it looks again and again', () => looks > 3);
+  expect(client.text).toBe('');
+  isStream = true;
+  expect(await client.until((text) => text.includes('\r\n'))).toBe('+entries\r\n');
+  isStream = false;
+  expect(await client.ask('XREAD BLOCK 100 STREAMS k $', '*-1\r\n')).toBe('*-1\r\n');
+  expect(await client.ask('XREAD BLOCK 0 STREAMS k 5', '-WRONGTYPE')).toMatch(/^-WRONGTYPE/);
 });
