@@ -10,7 +10,7 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores · sign: of
  * a number that depends on the moment · seconds: to the nearest fifty of what is left, since the
  * second may turn between two servers' answers · moments: of streams, without the time of day, with
- * what is idle to the nearest fifty seconds, and without what Redis 7.2 tells beyond 7.0.
+ * what is idle to the nearest fifty seconds, and without what Redis 7.2 tells beyond 7.0 or otherwise (lag).
  */
 export type Order =
   | 'exact'
@@ -52,6 +52,7 @@ export function comparable(bytes: Buffer, order: Order): string {
 
 function withoutMoments(reply: string): string {
   return reply
+    .replace(/\$3\r\nlag\r\n(?::\d+|\$-1|_)\r\n/g, '')
     .replace(/\$(?:8\r\ninactive|11\r\nactive-time)\r\n:-?\d+\r\n/g, '')
     .replace(/[*%]\d+\r\n(\$4\r\nname\r\n\$\d+\r\n.*\r\n\$(?:7\r\npending|9\r\nseen-time))/g, '?$1')
     .replace(/:1\d{12}\r\n(:\d+\r\n)?/g, ':now\r\n$1')

@@ -169,7 +169,7 @@ differential(
     { weight: 6, arbitrary: moments(pending) },
     { weight: 6, arbitrary: moments(pendingAll) },
     { weight: 1, arbitrary: exact(wordsAndMore(['XPENDING', key, group], bound, 5)) },
-    { weight: 5, arbitrary: exact(words('XINFO', 'GROUPS', key)) },
+    { weight: 5, arbitrary: moments(words('XINFO', 'GROUPS', key)) },
     { weight: 4, arbitrary: moments(words('XINFO', 'CONSUMERS', key, group)) },
     { weight: 3, arbitrary: moments(words('XINFO', 'STREAM', key, option('full'))) },
     moments(words('XINFO', 'STREAM', key, 'full', option('count'), count)),

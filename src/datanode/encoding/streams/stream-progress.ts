@@ -41,9 +41,15 @@ export function readWith(
   return stream.entriesAdded === 0 ? entriesRead : addedUpTo(stream, id);
 }
 
-/** How many entries the group has still to read; undefined: not known. */
+/**
+ * How many entries the group has still to read; undefined: not known. There is none behind the last; and where
+ * nothing that is left was read, and none of it removed by XDEL, these are all there are. So Redis counts from
+ * 7.4 on: before, it told of those too that were trimmed unread.
+ */
 export function lagOf(stream: Stream, group: GroupState): number | undefined {
-  if (stream.entriesAdded === 0) return 0;
+  const { size, firstId, lastId, maxDeletedId } = stream;
+  if (size === 0 || compareIds(group.lastId, lastId) >= 0) return 0;
+  if (compareIds(group.lastId, firstId) < 0 && compareIds(maxDeletedId, firstId) < 0) return size;
   const isKnown = group.entriesRead !== undefined && !hasGapsFrom(stream, group.lastId);
   const read = isKnown ? group.entriesRead : addedUpTo(stream, group.lastId);
   return read === undefined ? undefined : stream.entriesAdded - read;
