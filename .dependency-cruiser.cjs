@@ -83,6 +83,7 @@ const doors = {
   '@fastify/': 'src/placedriver/http/openapi.ts',
   ajv: 'src/placedriver/http/validation.ts',
   'prom-client': 'src/common/http/metrics-page.ts',
+  asn1js: 'src/cli/certificates/',
   commander: 'src/cli/',
   pino: 'src/cli/',
   yaml: 'src/common/config|src/cli/|/config',
