@@ -1,11 +1,12 @@
 /**
  * Every bound of the product: here those of a datanode, in files beside this one those of the control
- * path and of the SDK. Relations between bounds are asserted at load. Units end the names. At a bound
+ * path, of the SDK and of TLS. Relations between bounds are asserted at load. Units end the names. At a bound
  * there is back-pressure or a clear error, never silent growth.
  */
 import { controlLimits } from './control-limits.ts';
 import { assertAgreement } from './limits-agree.ts';
 import { sdkLimits } from './sdk-limits.ts';
+import { tlsLimits } from './tls/tls-limits.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -380,6 +381,7 @@ export const limits = {
 
   ...controlLimits,
   ...sdkLimits,
+  ...tlsLimits,
 } as const;
 
 assertAgreement(limits);

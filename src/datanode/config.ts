@@ -11,6 +11,7 @@ import {
   toldHostField,
 } from '../common/config-fields.ts';
 import { limits } from '../common/limits.ts';
+import { datanodeTlsField } from '../common/tls/config.ts';
 
 /** Faster than any network here: more is a mistyped number. */
 const SNAPSHOT_BYTES_PER_SECOND_MAX = 10 * 1024 ** 3;
@@ -55,6 +56,8 @@ const fields = z.strictObject({
   /** A port for ZanRedisDB's clients, with their keys and commands; none when absent. */
   zan: z.strictObject({ port: portField }).optional(),
   meta: z.strictObject({ endpoints: endpointsField }),
+  /** Encrypted connections, and who shows a certificate on them; plain ones when absent. */
+  tls: datanodeTlsField,
   /** `dc_info` and `host` are failure domains in placement. */
   tags: z.record(z.string(), z.string()).default({}),
   /** Replicas it is to hold at most; the placedriver knows no bound when absent. */

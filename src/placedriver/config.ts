@@ -9,6 +9,7 @@ import {
   runFileField,
   toldHostField,
 } from '../common/config-fields.ts';
+import { placedriverTlsField } from '../common/tls/config.ts';
 import { parseWindow } from './stability/balance-window.ts';
 import { defaultPlacementSettings, type PlacementSettings } from './term.ts';
 
@@ -87,6 +88,8 @@ const fields = z.strictObject({
   ports: z.strictObject({ http: portField.default(18_001) }).prefault({}),
   http: httpSchema.prefault({}),
   meta: metaSchema,
+  /** Encrypted connections; plain ones when absent. */
+  tls: placedriverTlsField,
   /** Created when this many datanodes have registered for the first time. */
   default: z
     .strictObject({

@@ -50,6 +50,11 @@ describe('configuration files', () => {
     ['any port of a store', endpoints('http://a:0'), /meta\.endpoints\.0: .*1 to 65535/],
     ['two schemes', endpoints('http://a:1', 'https://b:1'), /meta\.endpoints: either all http/],
     [
+      'TLS without a key',
+      `${minimal}tls: { clients: required, cert-file: n1.crt }\n`,
+      /tls: TLS needs both cert-file and key-file/,
+    ],
+    [
       'a port for two doors',
       minimal.replace('{}', '{ http: 1, cluster: 1 }'),
       /ports: cluster and http/,
