@@ -204,7 +204,7 @@ module.exports = {
       from: {
         path: '^src/(common|meta|placedriver|datanode|sdk)/',
         pathNot:
-          '^src/common/(tcp|tcp-read|fs-disk)\\.ts$|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
+          '^src/common/(tcp|tcp-read|fs-disk)\\.ts$|^src/common/tls/|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
       },
       to: { dependencyTypes: ['core'], path: '^(fs|net|http|https|child_process|timers|worker_threads|dgram|os)' },
     },

@@ -10,4 +10,7 @@ export const tlsLimits = {
   tlsFilesAgainMs: 1_000,
   /** So many days before a certificate ends the log says so, and again. */
   tlsWarnDays: [30, 7],
+  /** Connections to a transport's port that have not shaken hands, and how long that may take. */
+  peerTlsHandshakesMax: 256,
+  peerTlsHandshakeMs: 5_000,
 } as const;

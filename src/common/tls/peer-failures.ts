@@ -1,0 +1,44 @@
+/** Why a TLS connection between processes of one cluster does not come about, for people. */
+import type { TLSSocket } from 'node:tls';
+import { messageOf, systemCodeOf } from '../errors.ts';
+
+/** Of node:tls's checks, those that say that another authority signed. */
+const FOREIGN = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'CERT_SIGNATURE_FAILURE',
+]);
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+
+/** Why who connected must not be let in: it has to be a process of the cluster. */
+export function strangerIn(socket: TLSSocket): string | undefined {
+  const certificate = socket.getPeerCertificate();
+  if (Object.keys(certificate).length === 0) return 'it showed no certificate';
+  if (!socket.authorized) return certificateProblem(String(socket.authorizationError));
+  const uses: readonly string[] | undefined = certificate.ext_key_usage;
+  if (uses === undefined || uses.includes(SERVER_AUTH)) return undefined;
+  return "its certificate is a client's, and no client speaks here";
+}
+
+/** What a code of node:tls means of the other side's certificate. */
+export function certificateProblem(code: string): string {
+  if (FOREIGN.has(code)) return 'its certificate is not signed by an authority of tls.ca-file';
+  if (code === 'CERT_HAS_EXPIRED') return 'its certificate has expired';
+  if (code === 'CERT_NOT_YET_VALID') return 'its certificate is not valid yet';
+  return `its certificate is refused (${code})`;
+}
+
+/** Why a handshake failed; the same words for the same reason. */
+export function handshakeProblem(failure: unknown): string {
+  const code = systemCodeOf(failure) ?? '';
+  if (FOREIGN.has(code) || code.startsWith('CERT_')) return certificateProblem(code);
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG') {
+    return 'it speaks no TLS';
+  }
+  const { reason } = failure as { readonly reason?: unknown };
+  if (code.startsWith('ERR_SSL_') && typeof reason === 'string') return `TLS: ${reason}`;
+  return messageOf(failure);
+}
