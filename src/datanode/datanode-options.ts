@@ -17,6 +17,8 @@ export interface DatanodeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly network: Network;
+  /** Between nodes, where that is another one. */
+  readonly peerNetwork?: Network | undefined;
   readonly disk: Disk;
   readonly logger: Logger;
   readonly engines: EngineHost;

@@ -279,9 +279,9 @@ export class Datanode {
   }
 
   #createTransport(host: string): Promise<Transport> {
-    const { network, clock, logger, random, config, tuning } = this.#options;
+    const { network, peerNetwork, clock, logger, random, config, tuning } = this.#options;
     return createTransport({
-      ...{ network, clock, logger, random },
+      ...{ network: peerNetwork ?? network, clock, logger, random },
       clusterId: this.#identity.clusterId,
       node: this.#identity.node,
       incarnation: this.#identity.incarnation,

@@ -4,12 +4,14 @@ import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
+import { keepCredentials } from '../common/tls/process-credentials.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
 import { createDatanode, type Datanode, type StopOptions } from './datanode.ts';
 import { createLevelHost } from './engine/leveldb.ts';
 import { openHttpDoor } from './http/door.ts';
+import { peerNetwork } from './peer-network.ts';
 import type { DatanodePorts } from './reports.ts';
 
 export interface DatanodeWorld extends LockWorld {
@@ -35,6 +37,8 @@ export async function startDatanode(
   world: DatanodeWorld,
 ): Promise<RunningDatanode> {
   const dataDir = config['data-dir'];
+  const credentials = await keepCredentials(config.tls, world);
+  const peers = peerNetwork(config.tls, world, credentials);
   const lock = await lockDataDir(world, dataDir);
   const store = connectEtcd({ ...world, urls: config.meta.endpoints });
   const engines = createLevelHost({
@@ -44,12 +48,14 @@ export async function startDatanode(
     cacheBytes: config.limits['engine-cache-bytes'],
   });
   const listen = { host: config.listen ?? config.host, port: config.ports.http };
-  const door = await openHttpDoor(listen, world.clock).catch((failure) => {
+  const { refused: peersRefused } = peers;
+  const door = await openHttpDoor(listen, { ...world, peersRefused }).catch((failure) => {
     throw listenFailure(failure, listen, 'ports.http');
   });
   let datanode: Datanode;
   try {
-    datanode = await createDatanode({ ...world, config, engines, store });
+    const handed = { ...world, peerNetwork: peers.network };
+    datanode = await createDatanode({ ...handed, config, engines, store });
   } catch (failure) {
     await door.close();
     throw failure;
@@ -63,6 +69,7 @@ export async function startDatanode(
       await datanode.stop(options);
       await door.close();
       await store.close();
+      credentials?.stop();
       await lock.release();
     },
   };

@@ -28,8 +28,17 @@ export interface HttpDoor {
   close(): Promise<void>;
 }
 
+export interface DoorWorld {
+  readonly clock: Clock;
+  /** See `NodeMetrics`. */
+  peersRefused(): number;
+}
+
 /** Rejects when the address is taken. */
-export async function openHttpDoor(address: Address, clock: Clock): Promise<HttpDoor> {
+export async function openHttpDoor(
+  address: Address,
+  { clock, peersRefused }: DoorWorld,
+): Promise<HttpDoor> {
   let node: ObservedNode | undefined;
   let stopping = false;
   const loop = new LoopMeter(clock);
@@ -47,6 +56,7 @@ export async function openHttpDoor(address: Address, clock: Clock): Promise<Http
         ready: readiness().ready,
         faults: Object.keys(node.status().faults).length,
         loopDelay: loop.delay,
+        peersRefused: peersRefused(),
       },
     { process: true },
   );

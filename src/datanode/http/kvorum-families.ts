@@ -63,6 +63,11 @@ const node: readonly KvorumFamily[] = [
     read: ({ loopDelay }) => loopDelay,
   },
   counter(
+    'peer_tls_refused_total',
+    'Connections to the transport that TLS did not let in',
+    ({ peersRefused }) => peersRefused,
+  ),
+  counter(
     'forwarded_commands_total',
     'Commands sent to the node that leads',
     ({ info }) => info.forwardedCommands,

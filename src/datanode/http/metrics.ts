@@ -18,6 +18,8 @@ export interface NodeMetrics {
   /** Replicas that stopped after a fault. */
   readonly faults: number;
   readonly loopDelay: LatencyHistogram;
+  /** Connections to the transport that TLS did not let in. */
+  readonly peersRefused: number;
 }
 
 /** `source` is undefined before the node has its place in the cluster. */

@@ -10,7 +10,10 @@ import { FakeNode, serverInfo } from '../commands/fake-node.ts';
 
 let door: HttpDoor;
 beforeEach(async () => {
-  door = await openHttpDoor({ host: '127.0.0.1', port: 0 }, systemClock);
+  door = await openHttpDoor(
+    { host: '127.0.0.1', port: 0 },
+    { clock: systemClock, peersRefused: () => 3 },
+  );
 });
 afterEach(() => door.close());
 
@@ -153,6 +156,7 @@ test('/metrics has what is ours, durations in seconds', async () => {
   for (const [name, value] of Object.entries({
     kvorum_ready: 1,
     kvorum_replica_faults: 1,
+    kvorum_peer_tls_refused_total: 3,
     kvorum_forwarded_commands_total: 11,
     kvorum_served_commands_total: 13,
     kvorum_repeated_batches_total: 17,
