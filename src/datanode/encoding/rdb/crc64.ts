@@ -37,13 +37,31 @@ export function* crc64(bytes: Uint8Array): Slices<Buffer> {
     else if (at > 0) yield GLANCE;
     sum = continued(sum, bytes.subarray(at, at + GLANCE_BYTES));
   }
-  const encoded = Buffer.allocUnsafe(8);
-  encoded.writeInt32LE(sum[1] | 0, 0);
-  encoded.writeInt32LE(sum[0] | 0, 4);
-  return encoded;
+  return encoded(sum);
+}
+
+/** The same of bytes that come one after the other, as of a whole file. */
+export class RunningCrc64 {
+  #sum: Sum = [0, 0];
+
+  update(bytes: Uint8Array): void {
+    this.#sum = continued(this.#sum, bytes);
+  }
+
+  /** Of all bytes until now, as they stand at the end of an RDB file. */
+  digest(): Buffer {
+    return encoded(this.#sum);
+  }
 }
 
 type Sum = readonly [high: number, low: number];
+
+function encoded([high, low]: Sum): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeInt32LE(low | 0, 0);
+  bytes.writeInt32LE(high | 0, 4);
+  return bytes;
+}
 
 function continued([startHigh, startLow]: Sum, bytes: Uint8Array): Sum {
   let [high, low] = [startHigh, startLow];

@@ -54,7 +54,7 @@ export const rdbTypes = {
 } as const;
 
 /** How a node of a quicklist of the second kind is stored. */
-const [PLAIN, PACKED] = [1, 2];
+export const quicklistNodes = { plain: 1, packed: 2 } as const;
 /** Lengths that stand for scores without digits. */
 const [NEGATIVE_INFINITY, POSITIVE_INFINITY, NOT_A_NUMBER] = [255, 254, 253];
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
@@ -134,6 +134,7 @@ function* strings(reader: RdbReader, count: number): Generator<Buffer> {
 }
 
 function* quicklist(reader: RdbReader, type: number): Generator<Buffer> {
+  const { plain, packed } = quicklistNodes;
   const nodes = reader.length();
   for (let at = 0; at < nodes; at++) {
     if (type === rdbTypes.listQuicklist) {
@@ -141,9 +142,9 @@ function* quicklist(reader: RdbReader, type: number): Generator<Buffer> {
       continue;
     }
     const kind = reader.length();
-    if (kind !== PLAIN && kind !== PACKED) throw new RdbError(`quicklist node ${kind} is unknown`);
+    if (kind !== plain && kind !== packed) throw new RdbError(`quicklist node ${kind} is unknown`);
     const node = reader.string();
-    if (kind === PLAIN) yield reader.element(node);
+    if (kind === plain) yield reader.element(node);
     else yield* listpackEntries(reader, node);
   }
 }
@@ -160,7 +161,8 @@ function* hash(fields: Iterable<RdbField>, mayExpire = false): Slices<RdbValue> 
   return { type: 'hash', elements, mayExpire };
 }
 
-function* fieldsOf(flat: Iterable<Buffer>): Generator<RdbField> {
+/** Fields and values in turn, none of which has a deadline. */
+export function* fieldsOf(flat: Iterable<Buffer>): Generator<RdbField> {
   for (const [field, value] of pairsOf(flat)) yield [field, value, 0];
 }
 
@@ -183,7 +185,8 @@ function* pairsOf(flat: Iterable<Buffer>): Generator<readonly [Buffer, Buffer]> 
   if (first !== undefined) throw new RdbError('its last element has no partner');
 }
 
-function* scoresOf(flat: Iterable<Buffer>): Generator<readonly [Buffer, number]> {
+/** Members and the texts of their scores in turn. */
+export function* scoresOf(flat: Iterable<Buffer>): Generator<readonly [Buffer, number]> {
   for (const [member, score] of pairsOf(flat)) yield [member, scoreOf(score)];
 }
 
@@ -197,7 +200,8 @@ function* scoredMembers(reader: RdbReader, type: number): Generator<readonly [Bu
   }
 }
 
-function scoreText(reader: RdbReader): number {
+/** A score with its length before it. */
+export function scoreText(reader: RdbReader): number {
   const length = reader.u8();
   if (length === NEGATIVE_INFINITY) return Number.NEGATIVE_INFINITY;
   if (length === POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
@@ -205,7 +209,8 @@ function scoreText(reader: RdbReader): number {
   return scoreOf(reader.raw(length));
 }
 
-function scoreOf(bytes: Buffer): number {
+/** A score that is stored as a text. */
+export function scoreOf(bytes: Buffer): number {
   const text = bytes.toString('latin1', 0, SCORE_CHARACTERS_MAX + 1);
   if (text.length > SCORE_CHARACTERS_MAX) throw new RdbError('a score is not a number');
   const infinite = INFINITY.exec(text);

@@ -21,16 +21,26 @@ const DEADLINE = /^\d{1,15}$/;
 export function* countedFields(reader: RdbReader, earliestMs?: number): Generator<RdbField> {
   const count = reader.length();
   for (let at = 0; at < count; at++) {
-    const after = reader.number();
-    const base = after === 0 || earliestMs === undefined ? 0 : earliestMs - 1;
+    const deadlineMs = fieldDeadline(reader.number(), earliestMs);
     const field = reader.element(reader.string());
-    yield [field, reader.element(reader.string()), checked(base + after)];
+    yield [field, reader.element(reader.string()), deadlineMs];
   }
 }
 
+/** From the number before a field, and the earliest deadline of all. */
+export function fieldDeadline(after: number, earliestMs: number | undefined): number {
+  const base = after === 0 || earliestMs === undefined ? 0 : earliestMs - 1;
+  return checked(base + after);
+}
+
 /** Of a listpack, behind the earliest deadline, which tells nothing more. */
-export function* packedFields(reader: RdbReader): Generator<RdbField> {
-  const entries = listpackEntries(reader, reader.string());
+export function packedFields(reader: RdbReader): Generator<RdbField> {
+  return fieldsInListpack(reader, reader.string());
+}
+
+/** The same of a listpack that has been read. */
+export function* fieldsInListpack(reader: RdbReader, listpack: Buffer): Generator<RdbField> {
+  const entries = listpackEntries(reader, listpack);
   for (let field = entries.next(); !field.done; field = entries.next()) {
     const [value, deadline] = [entries.next(), entries.next()];
     if (value.done || deadline.done) throw new RdbError('its last field is cut');

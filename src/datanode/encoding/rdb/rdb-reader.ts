@@ -15,14 +15,33 @@ export class RdbBoundError extends RdbError {
   override readonly name = 'RdbBoundError';
 }
 
+/** The bytes end before what is being read: so many more are needed. */
+export class RdbEndError extends RdbError {
+  readonly missing: number;
+
+  constructor(missing: number) {
+    super('it ends early');
+    this.missing = missing;
+  }
+}
+
 /** What a string's length byte means when its upper bits are set. */
 const [INT8, INT16, INT32, LZF] = [0, 1, 2, 3];
 
 /** What a length of 64 bits begins with. */
 const WIDE_LENGTH = 0x81;
 
+/** How much may be read for one value; its methods throw when that is too much. */
+export interface ReadBudget {
+  bytes(count: number): void;
+  element(): void;
+}
+
+/** For who hands on what is read as it comes. */
+export const unbounded: ReadBudget = { bytes: () => {}, element: () => {} };
+
 /** Counts what is read for one value against what one request could have carried. */
-class Budget {
+class Budget implements ReadBudget {
   #bytes: number = limits.requestBytesMax;
   #elements: number = limits.requestArgumentsMax;
 
@@ -40,16 +59,21 @@ class Budget {
 
 export class RdbReader {
   readonly #bytes: Buffer;
-  readonly #budget: Budget;
+  readonly #budget: ReadBudget;
   #at = 0;
 
-  constructor(bytes: Buffer, budget = new Budget()) {
+  constructor(bytes: Buffer, budget: ReadBudget = new Budget()) {
     this.#bytes = bytes;
     this.#budget = budget;
   }
 
   get remaining(): number {
     return this.#bytes.length - this.#at;
+  }
+
+  /** How many bytes were read. */
+  get position(): number {
+    return this.#at;
   }
 
   /** A reader of bytes within these: what it reads counts as well. */
@@ -74,7 +98,7 @@ export class RdbReader {
   }
 
   raw(count: number): Buffer {
-    if (count > this.remaining) throw new RdbError('it ends early');
+    if (count > this.remaining) throw new RdbEndError(count - this.remaining);
     const from = this.#at;
     this.#at += count;
     return this.#bytes.subarray(from, this.#at);
@@ -137,6 +161,21 @@ export class RdbReader {
     const first = this.u8();
     if (first >> 6 === 3) return this.#encodedString(first & 0x3f);
     return this.raw(this.#lengthAfter(first));
+  }
+
+  /** What a string begins with: how many bytes of it follow, and how many they stand for. */
+  stringHead(): { readonly stored: number; readonly unpacked: number } {
+    const first = this.u8();
+    if (first >> 6 !== 3) {
+      const stored = this.#lengthAfter(first);
+      return { stored, unpacked: stored };
+    }
+    const encoding = first & 0x3f;
+    if (encoding > LZF) throw new RdbError(`string encoding ${encoding} is unknown`);
+    // a number of so many bits has as many digits at most
+    if (encoding < LZF) return { stored: 2 ** encoding, unpacked: 4 * 2 ** encoding };
+    const stored = this.length();
+    return { stored, unpacked: this.length() };
   }
 
   #lengthAfter(first: number): number {

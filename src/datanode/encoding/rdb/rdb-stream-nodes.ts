@@ -90,8 +90,17 @@ type Step = undefined;
 /** The entries of one node that are not deleted, with steps between. */
 export function* nodeEntries(reader: RdbReader): Generator<StoredEntry | Step> {
   const first = reader.string();
+  yield* entriesOfNode(reader, first, reader.string());
+}
+
+/** The same of a node whose ID and listpack have been read. */
+export function* entriesOfNode(
+  reader: RdbReader,
+  first: Buffer,
+  listpack: Buffer,
+): Generator<StoredEntry | Step> {
   if (first.length !== STREAM_ID_BYTES) throw new RdbError("a node's ID has not 16 bytes");
-  const elements = new Elements(listpackEntries(reader, reader.string(), false));
+  const elements = new Elements(listpackEntries(reader, listpack, false));
   const left = { live: elements.count(), deleted: elements.count() };
   const count = left.live + left.deleted;
   if (count === 0) throw new RdbError('a node is empty');
