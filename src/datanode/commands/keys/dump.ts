@@ -1,5 +1,4 @@
 /** Values as Redis serializes them: DUMP, RESTORE. */
-import { slotOfKey } from '../../../common/hash.ts';
 import { limits } from '../../../common/limits.ts';
 import { SteadyList } from '../../../common/steady-list.ts';
 import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
@@ -7,11 +6,8 @@ import { decodeRdbValue, isRdbStream, type RdbValue } from '../../encoding/rdb/r
 import {
   type DumpedType,
   type DumpTimes,
-  dumpedTags,
-  encodeRdbElement,
-  encodeRdbLength,
+  encodeRdbHead,
   encodeRdbString,
-  encodeRdbTime,
   longestOf,
   rdbTypeByte,
 } from '../../encoding/rdb/rdb-elements.ts';
@@ -24,21 +20,13 @@ import {
 import { RdbBoundError, RdbError } from '../../encoding/rdb/rdb-reader.ts';
 import { storeRdbValue } from '../../encoding/rdb/rdb-store.ts';
 import { dumpStream } from '../../encoding/rdb/rdb-stream-dump.ts';
-import {
-  decodeDueMs,
-  dueRange,
-  elementRange,
-  isCollectionType,
-} from '../../encoding/records/element-key.ts';
-import { hasDeadlines } from '../../encoding/records/hash-header.ts';
-import { decodeCollection, type Header } from '../../encoding/records/header.ts';
-import { keyAfter } from '../../encoding/records/key.ts';
-import { tags } from '../../encoding/records/tags.ts';
+import { earliestDeadline, placeOf, walkEncoded } from '../../encoding/rdb/rdb-walk.ts';
+import { isCollectionType } from '../../encoding/records/element-key.ts';
+import type { Header } from '../../encoding/records/header.ts';
 import { eachItem, type Slices } from '../../encoding/steps/slices.ts';
 import { type Stream, streamOf } from '../../encoding/streams/stream.ts';
 import { parseInteger } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
-import { limited } from '../../engine/engine.ts';
 import { bulk, error, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
 import {
@@ -90,14 +78,8 @@ function* sealed(parts: Iterable<Buffer>, version?: number): Slices<Reply> {
 /** With the deadlines of its fields, if one has any and the reader is to know of them. */
 function* dumpHash(found: Found, live: Header, context: RunContext): Slices<Reply> {
   const { nowMs, rdbVersion = rdbVersions.withFieldDeadlines } = context;
-  let earliestMs: number | undefined;
-  const { version, extra } = decodeCollection(found.place, live.body);
-  if (rdbVersion >= rdbVersions.withFieldDeadlines && hasDeadlines(extra.length)) {
-    const place = { slot: slotOfKey(found.key), version };
-    const later = elementRange(tags.hashDue, place);
-    const [next] = yield limited({ ...later, gte: dueRange(place, nowMs).lt }, 1);
-    earliestMs = next && decodeDueMs(next[0]);
-  }
+  const isTold = rdbVersion >= rdbVersions.withFieldDeadlines;
+  const earliestMs = isTold ? yield* earliestDeadline(found, live, nowMs) : undefined;
   return yield* dumpCollection(found, live, 'hash', { nowMs, earliestMs });
 }
 
@@ -107,27 +89,19 @@ function* dumpCollection(
   type: DumpedType,
   times: DumpTimes,
 ): Slices<Reply> {
-  const { version } = decodeCollection(found.place, live.body);
   const parts = new SteadyList<Buffer>();
   let [count, bytes] = [0, 0];
-  let range = elementRange(dumpedTags[type], { slot: slotOfKey(found.key), version });
-  for (let pairs = yield range; pairs.length > 0; pairs = yield range) {
-    const elements = pairs.map((pair) => encodeRdbElement(type, pair, times));
-    count += elements.filter(({ length }) => length > 0).length;
-    // one copy for each slice, not the pairs that its elements are part of
-    const encoded = Buffer.concat(elements.flat());
-    parts.push(encoded);
-    bytes += encoded.length;
-    if (bytes > limits.requestBytesMax) return DUMP_TOO_LARGE;
-    range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
-  }
+  yield* walkEncoded(placeOf(found, live), type, times, (elements) => {
+    count += elements.count;
+    bytes += elements.bytes.length;
+    parts.push(elements.bytes);
+    return bytes > limits.requestBytesMax;
+  });
+  if (bytes > limits.requestBytesMax) return DUMP_TOO_LARGE;
   if (count === 0) return NULL;
   const { earliestMs } = times;
-  if (earliestMs === undefined) {
-    return yield* sealed(joined([[rdbTypeByte(type), encodeRdbLength(count)], parts]));
-  }
-  const head = [rdbTypeByte('hashMetadata'), encodeRdbTime(earliestMs), encodeRdbLength(count)];
-  return yield* sealed(joined([head, parts]), rdbVersions.withFieldDeadlines);
+  const version = earliestMs === undefined ? undefined : rdbVersions.withFieldDeadlines;
+  return yield* sealed(joined([encodeRdbHead(type, count, earliestMs), parts]), version);
 }
 
 function* dumpWhole(stream: Stream): Slices<Reply> {

@@ -27,7 +27,7 @@ export const dumpedTags = {
   zset: tags.zsetScore,
 } as const;
 
-export function rdbTypeByte(type: DumpedType | 'string' | 'hashMetadata'): Buffer {
+export function rdbTypeByte(type: DumpedType | 'string' | 'hashMetadata' | 'stream7'): Buffer {
   return Buffer.from([rdbTypes[type]]);
 }
 
@@ -52,6 +52,17 @@ export function encodeRdbTime(timeMs: number): Buffer {
 
 export function encodeRdbString(bytes: Buffer): readonly Buffer[] {
   return [encodeRdbLength(bytes.length), bytes];
+}
+
+/** What stands before the elements; `earliestMs`: the earliest deadline of a field, if any has one. */
+export function encodeRdbHead(
+  type: DumpedType,
+  count: number,
+  earliestMs: number | undefined,
+): readonly Buffer[] {
+  const length = encodeRdbLength(count);
+  if (earliestMs === undefined) return [rdbTypeByte(type), length];
+  return [rdbTypeByte('hashMetadata'), encodeRdbTime(earliestMs), length];
 }
 
 /** At which time a value is dumped, and the earliest deadline of its fields; undefined: without any. */
