@@ -115,7 +115,7 @@ const folders = {
   'datanode/partition': [
     ['entries', 'turns', 'remembering', 'upkeep', 'sleeping'],
     ['storage'],
-    ['snapshots', 'members', 'applying', 'reading', 'waiting'],
+    ['snapshots', 'backups', 'members', 'applying', 'reading', 'waiting'],
     ['leading', 'proposing'],
     ['replica'],
     ['host'],

@@ -275,6 +275,8 @@ export const limits = {
   snapshotBytesPerSecond: 100 * MIB,
   /** A snapshot whose stream broke is kept this long, to go on where it was. */
   snapshotResumeMs: 30_000,
+  /** Backups of partitions that a node has open (`partition/host/backups.ts`), and how long without a question. */
+  backups: { openMax: 16, idleMs: 60_000 },
 
   // engine
   engineSyncIntervalMs: 250,

@@ -3,7 +3,7 @@
  * control path. `main.ts` hands in the real world, the simulator a simulated one.
  */
 import { sleep } from '../common/clock.ts';
-import type { KvorumError } from '../common/errors.ts';
+import { KvorumError } from '../common/errors.ts';
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { Incarnation, ReplicaId } from '../common/ids.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
@@ -33,6 +33,7 @@ import { KeyEventPublisher } from './pubsub/key-events.ts';
 import type { RaftLog } from './raftlog/raft-log.ts';
 import { replicaSettings } from './replica-settings.ts';
 import { type DatanodePorts, nodeRecord } from './reports.ts';
+import { BackupRouter, type LocalBackups } from './routing/backup-router.ts';
 import { MutableRouteTable } from './routing/route-table.ts';
 import { Router } from './routing/router.ts';
 import { clusterFiguresOf } from './server/node-info.ts';
@@ -82,6 +83,7 @@ export class Datanode {
   readonly #routes = new MutableRouteTable();
   readonly #host: PartitionHost;
   readonly #router: Router;
+  readonly #backups: BackupRouter;
   readonly #pubsub: PubSubHub;
   readonly #keyEvents: KeyEventPublisher;
   readonly #clientsRoom: ClientsRoom;
@@ -116,6 +118,7 @@ export class Datanode {
       turns: this.#host.turns,
       cohorts: this.#host.cohorts,
     });
+    this.#backups = this.#createBackups();
     this.#clientsRoom = new ClientsRoom(options, () => this.#host.replicas().length);
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator(notes);
@@ -234,6 +237,21 @@ export class Datanode {
     });
   }
 
+  #createBackups(): BackupRouter {
+    const { backups } = this.#host;
+    const open: LocalBackups['open'] = async (namespace, partition, group) => {
+      const replica = this.#host.local(namespace, partition, group);
+      if (replica !== undefined) return backups.open(replica);
+      throw new KvorumError('NO_PARTITION', 'this node has no replica of the partition');
+    };
+    return new BackupRouter({
+      ...{ node: this.#identity.node, clock: this.#options.clock, router: this.#router },
+      local: { open, page: (...asked) => backups.page(...asked), close: (id) => backups.close(id) },
+      random: this.#options.random.fork('marks of files'),
+      transport: () => this.#transport!,
+    });
+  }
+
   #createServer(): RedisServer {
     const { config, clock, random, network, logger, systemMemoryBytes } = this.#options;
     return new RedisServer({
@@ -249,6 +267,7 @@ export class Datanode {
       meters: this.#host.meters,
       userStore: new MetaUserStore(this.#options.store),
       pubsub: this.#pubsub,
+      backups: this.#backups,
       setForCluster: (name, value) => this.#coordinator.setSetting(name, value),
       keyEvents: this.#keyEvents,
       usage: () => this.#options.usage(),
@@ -294,7 +313,9 @@ export class Datanode {
       handlers: {
         onMessages: (from, messages) => this.#host.onMessages(from, messages),
         onRequest: async (from, body, asker, room) =>
-          this.#host.onRequest(from, body) ?? this.#router.serve(body, asker, room),
+          this.#host.onRequest(from, body) ??
+          this.#backups.answer(body) ??
+          this.#router.serve(body, asker, room),
         onStream: (_from, header, chunks) =>
           receiveStream(this.#host.meters, this.#host.onStream(header, chunks)),
         onPeer: (node, reachable) => {

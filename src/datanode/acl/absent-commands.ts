@@ -7,8 +7,7 @@ const subcommands: Readonly<Record<string, string>> = {
   module: 'load loadex unload',
 };
 
-const plain =
-  'failover fcall fcall_ro function migrate pfdebug psync replconf replicaof slaveof sync';
+const plain = 'failover fcall fcall_ro function migrate pfdebug replicaof slaveof';
 
 /** In lower case, subcommands as `script|load`. */
 export const absentCommands: ReadonlySet<string> = new Set([

@@ -17,6 +17,7 @@ import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import { TakenWaiters } from './taken.ts';
 import { WalkTime } from './walk-time.ts';
 
 /** From so many arguments on they count by themselves in what a request holds. */
@@ -61,6 +62,7 @@ export class ClientStream {
   readonly #held: HeldByClient;
   /** Of reads that were made when there was no room for their replies. */
   readonly #again = new Set<object>();
+  readonly #taken = new TakenWaiters(() => this.output.waitingBytes <= TIGHT_BYTES);
   #flushAsked = false;
   /** There is no room for more. */
   #paused = false;
@@ -101,6 +103,11 @@ export class ClientStream {
       onEnd: () => this.#onEnd(),
       onClose: () => this.#onClose(),
     });
+  }
+
+  /** Resolves once the client has taken nearly all that it was sent; rejects when it has gone. */
+  taken(): Promise<void> {
+    return this.#taken.wait();
   }
 
   get isClosed(): boolean {
@@ -295,6 +302,7 @@ export class ClientStream {
     this.#owner.onRoom();
     if (this.#ending) this.#endWhenAnswered();
     this.#held.noteReplies();
+    this.#taken.look();
   }
 
   /** As when a script pipes its commands in: what came is carried out and answered. */
@@ -364,6 +372,7 @@ export class ClientStream {
     this.#closing = true;
     this.#parser.pause();
     this.#held.end();
+    this.#taken.close();
     this.gone.abort();
     this.#owner.onClose();
   }

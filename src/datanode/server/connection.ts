@@ -82,6 +82,7 @@ export class Connection {
       closeAfterReply: () => this.#takeNoMore(),
       kill: () => this.#stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
+      taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.tell(reply, this.#shown),
     });
     this.#share = new TurnShare(world.clock, (wasOver) => {

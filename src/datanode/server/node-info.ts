@@ -10,6 +10,7 @@ import {
   type SlotsLed,
 } from '../commands/cluster/cluster-figures.ts';
 import type { PubSub } from '../commands/pubsub/pubsub-port.ts';
+import type { BackupPort } from '../commands/rows/backup-port.ts';
 import type {
   ClusterNode,
   Follower,
@@ -27,6 +28,7 @@ export interface NodeInfoWorld {
   readonly clock: Clock;
   readonly routes: RouteTable;
   readonly pubsub: PubSub;
+  readonly backups: BackupPort;
   info(): ServerInfo;
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
@@ -46,6 +48,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     session,
     nowMs: clock.wallMs(),
     pubsub: world.pubsub,
+    backups: world.backups,
     info: () => world.info(),
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),

@@ -12,6 +12,7 @@ import type { Address, ByteStream, Listener, Network } from '../../common/networ
 import type { Random } from '../../common/random.ts';
 import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/pubsub/notify-flags.ts';
+import type { BackupPort } from '../commands/rows/backup-port.ts';
 import type {
   Door,
   LogInfo,
@@ -53,6 +54,7 @@ export interface ServerOptions {
   readonly meters: PartitionMeters;
   readonly userStore: UserStore;
   readonly pubsub: PubSubHub;
+  readonly backups: BackupPort;
   readonly keyEvents: KeyEventPublisher;
   /** Sets what every node of the cluster takes over; rejects when the metadata store is away. */
   setForCluster(name: string, value: string): Promise<void>;
@@ -273,6 +275,7 @@ export class RedisServer {
       clock,
       routes: router.routes,
       pubsub: this.#options.pubsub,
+      backups: this.#options.backups,
       info: () => this.info(),
       sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),

@@ -15,6 +15,7 @@ export interface SessionStart {
   kill(): void;
   push(reply: Reply): void;
   queued(): Queued;
+  taken(): Promise<void>;
 }
 
 export function createSession(start: SessionStart): Session {
@@ -32,6 +33,7 @@ export function createSession(start: SessionStart): Session {
     replyMode: 'on',
     blocked: undefined,
     heldBack: false,
+    wantsFile: false,
     noEvict: false,
     noTouch: false,
     monitors: false,

@@ -3,6 +3,8 @@
  * forwarded batch (`routing/request-codec.ts`), which counts from 1. Numbers are frozen.
  */
 export const requestTags = {
+  /** A state of a partition that is being backed up: `routing/backup-codec.ts`. */
+  backup: 0x42,
   /** What became of an entry: `partition/entries/fate-codec.ts`. */
   fate: 0x46,
   /** Who leads a partition: `routing/leader-question.ts`. */

@@ -50,6 +50,7 @@ export class ZanConnection implements ClientConnection {
       closeAfterReply: () => this.#stream.beginClosing(),
       kill: () => this.#stream.destroy(),
       queued: () => ({ ...this.#stream.queued, transaction: -1 }),
+      taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.answer(reply),
     });
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => {});

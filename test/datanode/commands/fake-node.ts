@@ -28,6 +28,7 @@ import { defaultServerSettings } from '../../../src/datanode/server/settings.ts'
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
 import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
+import { FakeBackups } from './fake-backups.ts';
 
 export const NOW_MS = 1_700_000_000_123;
 
@@ -50,6 +51,7 @@ export class FakeSession implements Session {
   replyMode: 'on' | 'off' | 'skip' = 'on';
   blocked: Session['blocked'];
   heldBack = false;
+  wantsFile = false;
   noEvict = false;
   noTouch = false;
   monitors = false;
@@ -79,6 +81,8 @@ export class FakeSession implements Session {
     return this.waiting;
   }
 
+  async taken(): Promise<void> {}
+
   push(reply: Reply): void {
     this.pushed.push(reply);
   }
@@ -102,6 +106,7 @@ export class FakeNode {
   readonly others: FakeSession[];
   readonly slept: number[] = [];
   readonly pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
+  readonly backups = new FakeBackups();
   readonly settings = new Map([
     ['value-bytes-max', '16777216'],
     ['maxclients', '10000'],
@@ -161,6 +166,7 @@ export class FakeNode {
       session: this.session,
       nowMs: NOW_MS,
       pubsub: this.pubsub,
+      backups: this.backups,
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,

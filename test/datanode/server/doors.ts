@@ -20,6 +20,7 @@ import {
 import type { NamespaceRecord, NodeRecord, PartitionRecord } from '../../../src/meta/schema.ts';
 import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
+import { FakeBackups } from '../commands/fake-backups.ts';
 import { company } from '../routing/company.ts';
 import { ScriptedPartition } from './scripted-partition.ts';
 
@@ -145,6 +146,7 @@ export async function openDoors(
     meters: new PartitionMeters(),
     userStore: users,
     pubsub,
+    backups: new FakeBackups(),
     keyEvents,
     setForCluster: async (_name, value) => keyEvents.take(value),
     usage: () => ({ rssBytes: 1, heapBytes: 1, cpuUserSeconds: 0, cpuSystemSeconds: 0 }),

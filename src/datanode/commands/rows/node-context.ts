@@ -6,6 +6,7 @@ import type { SlotsLed } from '../cluster/cluster-figures.ts';
 import type { PubSub, PubSubInfo, Subscriber } from '../pubsub/pubsub-port.ts';
 import type { GroupWitness } from '../server/witness.ts';
 import type { AclView } from '../users/acl-view.ts';
+import type { BackupPort } from './backup-port.ts';
 import type { NodeWatch, SlowLogView } from './node-watch.ts';
 
 /** `follower`: the follower-read port, which cluster clients take for replicas; `zan`: ZanRedisDB's. */
@@ -55,6 +56,8 @@ export interface Session {
   blocked: { readonly end: (how: Ending) => Promise<boolean> } | undefined;
   /** CLIENT PAUSE holds it back: CLIENT UNBLOCK does not end that. */
   heldBack: boolean;
+  /** It has said that it wants a file and no replication (REPLCONF rdb-only 1). */
+  wantsFile: boolean;
   noEvict: boolean;
   noTouch: boolean;
   /** It is told every command of this node's clients. */
@@ -72,6 +75,8 @@ export interface Session {
    */
   kill(): void;
   queued(): Queued;
+  /** Resolves once the client has taken nearly all that it was sent; rejects when it has gone. */
+  taken(): Promise<void>;
   /**
    * Sends what no request asked for, ahead of replies that are still to come; what monitors are
    * shown of this client's own request, behind its reply.
@@ -252,6 +257,7 @@ export interface NodeContext {
   readonly session: Session;
   readonly nowMs: number;
   readonly pubsub: PubSub;
+  readonly backups: BackupPort;
   info(): ServerInfo;
   sessions(): readonly Session[];
   /** The nodes of the session's namespace, sorted by name. */

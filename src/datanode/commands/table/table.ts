@@ -28,11 +28,13 @@ import { pubsubCommands } from '../pubsub/pubsub.ts';
 import type { Command, NodeCommand, ReadCommand, WriteCommand } from '../rows/command.ts';
 import { scanCommands } from '../scanning/scan.ts';
 import { scriptCommands } from '../scripts/scripts.ts';
+import { backupCommands } from '../server/backup.ts';
 import { configCommands, moduleCommands } from '../server/config.ts';
 import { debugCommands } from '../server/debug.ts';
 import { infoCommands } from '../server/info.ts';
 import { latencyCommands } from '../server/latency.ts';
 import { monitorCommands } from '../server/monitor.ts';
+import { replicationCommands } from '../server/replication.ts';
 import { serverInfoCommands } from '../server/server-info.ts';
 import { slowLogCommands } from '../server/slow-log.ts';
 import { onceCommands } from '../sessions/once.ts';
@@ -124,6 +126,8 @@ const rows: readonly Command[] = [
   ...latencyCommands,
   ...slowLogCommands,
   ...monitorCommands,
+  ...backupCommands,
+  ...replicationCommands,
   ...namespaceMoveCommands,
   ...waitCommands,
   ...zanStringCommands,

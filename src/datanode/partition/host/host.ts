@@ -29,6 +29,7 @@ import { decodeSnapshotHeader } from '../snapshots/snapshot-codec.ts';
 import { Ticks } from '../turns/ticks.ts';
 import { guarded, Turns } from '../turns/turns.ts';
 import { Upkeep } from '../upkeep/upkeep.ts';
+import { Backups } from './backups.ts';
 import type { HostOptions } from './host-options.ts';
 import { PartitionMeters } from './meters.ts';
 import { PeerRequests } from './peer-requests.ts';
@@ -42,6 +43,8 @@ export class PartitionHost {
   readonly meters = new PartitionMeters();
   /** Who is called at the end of a turn. */
   readonly turns: Turns;
+  /** Those that are being taken of its partitions. */
+  readonly backups: Backups;
   /** Which groups' replicas take part in nothing yet. */
   readonly hold: ReturnHold;
   readonly #options: HostOptions;
@@ -69,6 +72,7 @@ export class PartitionHost {
     this.#worlds = this.#createWorlds();
     this.#set = this.#createSet();
     this.turns = new Turns(clock);
+    this.backups = new Backups({ ...options, random: random.fork('backups') });
     this.#stand = new Stand(random, after);
     const campaignMs = settings.orphanCampaignMs;
     this.#orphans = new Orphans({ ...options, stand: this.#stand, campaignMs, after });
@@ -242,6 +246,7 @@ export class PartitionHost {
   async stop(): Promise<void> {
     this.#ticks.stop();
     this.#timers.end();
+    await this.backups.stop();
     await this.#set.settle();
     await this.#upkeep.stop();
     await this.#set.stop();
