@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { messageOf } from '../common/errors.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { addAdminVerbs } from './admin/verbs.ts';
+import { addBackupVerbs } from './backup/verbs.ts';
 import { addCertificateVerbs } from './certificates/verbs.ts';
 import { dataDirectory } from './data-flag.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
@@ -70,6 +71,7 @@ for (const role of ['datanode', 'placedriver'] as const) {
 
 addAdminVerbs(program);
 addCertificateVerbs(program);
+addBackupVerbs(program);
 addDemoVerbs(program);
 
 program.parseAsync().then(

@@ -10,7 +10,7 @@ export function addAdminVerbs(program: Command): void {
 }
 
 /** A verb with the options that all of them have. */
-function verb(parent: Command, usage: string, description: string): Command {
+export function verb(parent: Command, usage: string, description: string): Command {
   return (
     parent
       .command(usage)
@@ -104,7 +104,7 @@ function addControlVerbs(program: Command): void {
 }
 
 /** Of an option that may be given again, or with commas: all of them. */
-function several(text: string, before: readonly string[] = []): readonly string[] {
+export function several(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...text.split(',').map((one) => one.trim())];
 }
 
