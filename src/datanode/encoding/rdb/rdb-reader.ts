@@ -76,6 +76,11 @@ export class RdbReader {
     return this.#at;
   }
 
+  /** What was read from a position on. */
+  since(position: number): Buffer {
+    return this.#bytes.subarray(position, this.#at);
+  }
+
   /** A reader of bytes within these: what it reads counts as well. */
   within(bytes: Buffer): RdbReader {
     return new RdbReader(bytes, this.#budget);
