@@ -6,23 +6,17 @@
 import type { CommandLine } from '../partition/entries/batch.ts';
 
 export const shortWrites: ReadonlySet<string> = new Set([
-  ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange', 'setbit'],
-  ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby', 'pfadd'],
+  ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange'],
+  ...['setbit', 'bitfield', 'pfadd', 'pfmerge'],
+  ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby'],
   ...['del', 'delex', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],
   ...['lpush', 'rpush', 'lpushx', 'rpushx', 'linsert', 'lset', 'lrem', 'ltrim'],
-  ...[
-    'sadd',
-    'srem',
-    'smove',
-    'hset',
-    'hsetex',
-    'hmset',
-    'hsetnx',
-    'hdel',
-    'hincrby',
-    'hincrbyfloat',
-  ],
+  ...['sadd', 'srem', 'smove'],
+  ...['hset', 'hsetex', 'hmset', 'hsetnx', 'hdel', 'hincrby', 'hincrbyfloat'],
+  ...['hexpire', 'hpexpire', 'hexpireat', 'hpexpireat', 'hpersist'],
   ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
+  ...['xadd', 'xdel', 'xtrim', 'xsetid', 'xack'],
+  ...['zan.set', 'zan.expire', 'zan.persist', 'setifeq', 'delifeq', 'plset'],
 ]);
 
 export function answersShortly(line: CommandLine): boolean {

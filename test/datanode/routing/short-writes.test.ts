@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
+import { commandTable, resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { isPointRead, pointReads } from '../../../src/datanode/routing/point-reads.ts';
 import { answersShortly, shortWrites } from '../../../src/datanode/routing/short-writes.ts';
 
@@ -11,9 +11,27 @@ test('are writes of the table', () => {
   }
 });
 
+/** Of these the reply may be large, or the work long, or they may not share a batch with anything. */
+const byThemselves = [
+  ...['getset', 'getdel', 'getex', 'hgetdel', 'hgetex', 'eval', 'evalsha'],
+  ...['lpop', 'rpop', 'lmove', 'rpoplpush', 'lmpop', 'blpop', 'brpop', 'blmove', 'brpoplpush'],
+  ...['blmpop', 'spop', 'zpopmin', 'zpopmax', 'zmpop', 'bzpopmin', 'bzpopmax', 'bzmpop'],
+  ...['xreadgroup', 'xautoclaim', 'xclaim', 'georadius', 'georadiusbymember', 'sort'],
+  ...['sinterstore', 'sunionstore', 'sdiffstore', 'zunionstore', 'zinterstore', 'zdiffstore'],
+  ...['zrangestore', 'geosearchstore', 'bitop', 'rename', 'renamenx', 'copy', 'zan.clear'],
+  ...['restore', 'restore-asking', 'flushall', 'flushdb', 'exec', 'watch', 'kv.once'],
+];
+
+test('every write of the table is one, or known to go by itself', () => {
+  const writes = [...commandTable].filter(([, { kind }]) => kind === 'write');
+  const names = writes.map(([name]) => name);
+  expect([...shortWrites, ...byThemselves].toSorted()).toEqual(names.toSorted());
+});
+
 test('SET that answers what was there is none, however it is written', () => {
   expect(answersShortly(words('SeT a b EX 10'))).toBe(true);
   expect(answersShortly(words('SET get get'))).toBe(true);
+  expect(answersShortly(words('XADD s * field value'))).toBe(true);
   expect(answersShortly(words('SET a b NX GeT'))).toBe(false);
   for (const line of ['LPOP l', 'GETDEL a', 'SPOP s', 'KV.ONCE s 1 1 SET a b', 'EXEC t 1 b']) {
     expect(answersShortly(words(line)), line).toBe(false);
