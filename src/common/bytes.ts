@@ -10,8 +10,9 @@ const TWO_32 = 0x1_0000_0000;
 export function writeU64(target: Buffer, value: number, offset: number): void {
   // a function that tells what is wrong is made only where it is
   if (!Number.isSafeInteger(value) || value < 0) assert(false, `u64 out of range: ${value}`);
-  target.writeUInt32BE(Math.floor(value / TWO_32), offset);
-  target.writeUInt32BE(value % TWO_32, offset + 4);
+  const high = Math.floor(value / TWO_32);
+  writeU32(target, high, offset);
+  writeU32(target, value - high * TWO_32, offset + 4);
 }
 
 /** `value` fits, and `target` has room: a third of what Buffer's own takes, which checks both. */
@@ -22,8 +23,24 @@ export function writeU32(target: Buffer, value: number, offset: number): void {
   target[offset + 3] = value;
 }
 
+/** So few bytes are copied sooner by a loop than by a call. */
+const LOOPED_MAX = 32;
+
+/** Copies all of `source`; `target` has room. */
+export function copyInto(target: Buffer, source: Uint8Array, offset: number): void {
+  const { length } = source;
+  if (length > LOOPED_MAX) target.set(source, offset);
+  else for (let at = 0; at < length; at++) target[offset + at] = source[at]!;
+}
+
+/** NaN where `source` ends before. */
+export function readU32(source: Buffer, offset: number): number {
+  const high = source[offset]! * 0x100_0000 + source[offset + 1]! * 0x1_0000;
+  return high + source[offset + 2]! * 0x100 + source[offset + 3]!;
+}
+
 export function readU64(source: Buffer, offset: number): number {
-  const value = source.readUInt32BE(offset) * TWO_32 + source.readUInt32BE(offset + 4);
+  const value = readU32(source, offset) * TWO_32 + readU32(source, offset + 4);
   assert(Number.isSafeInteger(value), 'u64 beyond 2^53');
   return value;
 }

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ByteRangeError, ByteReader, ByteWriter } from '../../src/common/bytes.ts';
+import {
+  ByteRangeError,
+  ByteReader,
+  ByteWriter,
+  copyInto,
+  readU64,
+  writeU64,
+} from '../../src/common/bytes.ts';
 
 test('what is written is read', () => {
   fc.assert(
@@ -34,6 +41,28 @@ test('reading beyond the end, or leaving something unread, is an error', () => {
   expect(() => new ByteReader(bytes).bytes()).toThrow(ByteRangeError);
   expect(() => new ByteReader(bytes).end()).toThrow(ByteRangeError);
   expect(() => new ByteReader(Buffer.alloc(8, 255)).u64()).toThrow(ByteRangeError);
+});
+
+test('numbers at their edges are what they were, and of cut ones nothing is guessed', () => {
+  const bytes = Buffer.alloc(9, 0xaa);
+  for (const value of [0, 1, 255, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 45 + 7, 2 ** 53 - 1]) {
+    writeU64(bytes, value, 1);
+    expect(bytes.readBigUInt64BE(1)).toBe(BigInt(value));
+    expect(readU64(bytes, 1)).toBe(value);
+    for (let length = 1; length < 9; length++) {
+      expect(() => readU64(bytes.subarray(0, length), 1), `${value} in ${length}`).toThrow();
+    }
+  }
+  for (const value of [-1, 2 ** 53, 0.5]) expect(() => writeU64(bytes, value, 1)).toThrow();
+  expect(() => readU64(Buffer.alloc(8, 0xff), 0)).toThrow();
+});
+
+test('copies have what was copied, of any length, and nothing around it', () => {
+  for (const length of [0, 1, 31, 32, 33, 100]) {
+    const target = Buffer.alloc(length + 4, '.');
+    copyInto(target, Buffer.alloc(length, 'x'), 2);
+    expect(target.toString()).toBe(`..${'x'.repeat(length)}..`);
+  }
 });
 
 test('bytes that are known are not made again', () => {

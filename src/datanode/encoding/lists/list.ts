@@ -13,7 +13,7 @@
  * places of the first and the last element. The bytes are those that all elements take in Redis's
  * listpack: OBJECT ENCODING derives from them. A reader that meets an unknown flag refuses.
  */
-import { readU64, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU64, writeU64 } from '../../../common/bytes.ts';
 import {
   type Collection,
   type OpenCollection,
@@ -121,7 +121,7 @@ export function pushElement(view: WriteView, list: OpenList, end: ListEnd, eleme
 export function putElement(view: WriteView, at: Buffer, element: Buffer): void {
   const value = Buffer.allocUnsafe(FLAGS_BYTES + element.length);
   value[0] = 0;
-  value.set(element, FLAGS_BYTES);
+  copyInto(value, element, FLAGS_BYTES);
   view.put(at, value);
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { assert } from '../../../common/assert.ts';
-import { readU64, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU64, writeU32, writeU64 } from '../../../common/bytes.ts';
 import type { Slot } from '../../../common/ids.ts';
 import { SPREAD } from '../../../common/spread.ts';
 import type { KeyRange } from '../../engine/engine.ts';
@@ -86,9 +86,9 @@ export function encodeMemberKey(
 ): Buffer {
   const encoded = prefix(tag, place, ORDER_BYTES + member.length);
   const [high, low] = memberHash(member);
-  encoded.writeUInt32BE(high, PREFIX_BYTES);
-  encoded.writeUInt32BE(low, PREFIX_BYTES + 4);
-  encoded.set(member, PREFIX_BYTES + ORDER_BYTES);
+  writeU32(encoded, high, PREFIX_BYTES);
+  writeU32(encoded, low, PREFIX_BYTES + 4);
+  copyInto(encoded, member, PREFIX_BYTES + ORDER_BYTES);
   return encoded;
 }
 
@@ -165,7 +165,7 @@ export function encodeListKey(place: CollectionPlace, { whole, fraction }: ListP
   assert(fraction.at(-1) !== 0, 'a list fraction never ends in 0');
   const encoded = prefix(tags.listElement, place, ORDER_BYTES + fraction.length);
   writeU64(encoded, whole, PREFIX_BYTES);
-  encoded.set(fraction, PREFIX_BYTES + ORDER_BYTES);
+  copyInto(encoded, fraction, PREFIX_BYTES + ORDER_BYTES);
   return encoded;
 }
 
@@ -210,7 +210,7 @@ function fractionBetween(below: Buffer, above: Buffer | undefined): Buffer {
 export function encodeScoreKey(place: CollectionPlace, score: number, member: Buffer): Buffer {
   const encoded = prefix(tags.zsetScore, place, ORDER_BYTES + member.length);
   writeSortableDouble(encoded, score, PREFIX_BYTES);
-  encoded.set(member, PREFIX_BYTES + ORDER_BYTES);
+  copyInto(encoded, member, PREFIX_BYTES + ORDER_BYTES);
   return encoded;
 }
 
@@ -234,7 +234,7 @@ export function scoreKeyAt(place: CollectionPlace, order: Buffer): Buffer {
 /** zsetBlock: part `part` of node `node`. */
 export function encodeBlockKey(place: CollectionPlace, node: number, part: number): Buffer {
   const encoded = prefix(tags.zsetBlock, place, 5);
-  encoded.writeUInt32BE(node, PREFIX_BYTES);
+  writeU32(encoded, node, PREFIX_BYTES);
   encoded[PREFIX_BYTES + 4] = part;
   return encoded;
 }
@@ -281,8 +281,9 @@ const sortable = new DataView(new ArrayBuffer(8));
 export function prefix(tag: ElementTag, { slot, version }: CollectionPlace, more: number): Buffer {
   const encoded = Buffer.allocUnsafe(PREFIX_BYTES + more);
   encoded[0] = tag;
-  encoded.writeUInt16BE(slot, 1);
+  encoded[1] = slot >>> 8;
+  encoded[2] = slot;
   writeU64(encoded, version.index, 3);
-  encoded.writeUInt32BE(version.ordinal, 11);
+  writeU32(encoded, version.ordinal, 11);
   return encoded;
 }

@@ -12,7 +12,7 @@
  * A collection's version is the index of the entry that created it and an ordinal within that
  * entry: unique in the group, so that elements of a deleted collection are never seen again.
  */
-import { readU64, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU32, readU64, writeU32, writeU64 } from '../../../common/bytes.ts';
 import { corruptRecord } from './record.ts';
 
 export const valueTypes = {
@@ -86,7 +86,7 @@ export function encodeHeader({ type, deadlineMs, origin, body }: Header): Buffer
     (origin === 'edited' ? EDITED : 0) |
     (origin === 'float' ? FLOAT : 0);
   if (deadlineMs > 0) writeU64(encoded, deadlineMs, 2);
-  encoded.set(body, bodyAt);
+  copyInto(encoded, body, bodyAt);
   return encoded;
 }
 
@@ -139,16 +139,16 @@ export function valueOfInteger(integer: number): Buffer {
 export function encodeCollection({ version, size, extra }: CollectionHeader): Buffer {
   const body = Buffer.allocUnsafe(COLLECTION_BYTES + extra.length);
   writeU64(body, version.index, 0);
-  body.writeUInt32BE(version.ordinal, 8);
+  writeU32(body, version.ordinal, 8);
   writeU64(body, size, 12);
-  body.set(extra, COLLECTION_BYTES);
+  copyInto(body, extra, COLLECTION_BYTES);
   return body;
 }
 
 export function decodeCollection(key: Buffer, body: Buffer): CollectionHeader {
   if (body.length < COLLECTION_BYTES) throw cut(key);
   return {
-    version: { index: readU64(body, 0), ordinal: body.readUInt32BE(8) },
+    version: { index: readU64(body, 0), ordinal: readU32(body, 8) },
     size: readU64(body, 12),
     extra: body.subarray(COLLECTION_BYTES),
   };

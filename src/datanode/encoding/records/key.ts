@@ -1,6 +1,6 @@
 /** Keys of key records and of the expiry indexes, as `tags.ts` lays them out. */
 import { assert } from '../../../common/assert.ts';
-import { readU64, writeU32, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU64, writeU32, writeU64 } from '../../../common/bytes.ts';
 import { slotOfKey } from '../../../common/hash.ts';
 import type { Slot } from '../../../common/ids.ts';
 import type { KeyRange } from '../../engine/engine.ts';
@@ -8,21 +8,17 @@ import { keyHash } from './member-hash.ts';
 import { tagRanges, tags } from './tags.ts';
 
 const KEY_PREFIX_BYTES = 7;
-/** So few bytes are copied sooner by a loop than by a call. */
-const LOOPED_MAX = 32;
 const EXPIRY_PREFIX_BYTES = 11;
 
 /** The engine key of a user key's record. */
 export function encodeKey(key: Buffer): Buffer {
-  const { length } = key;
-  const encoded = Buffer.allocUnsafe(KEY_PREFIX_BYTES + length);
+  const encoded = Buffer.allocUnsafe(KEY_PREFIX_BYTES + key.length);
   const slot = slotOfKey(key);
   encoded[0] = tags.key;
   encoded[1] = slot >>> 8;
   encoded[2] = slot;
   writeU32(encoded, keyHash(key), 3);
-  if (length > LOOPED_MAX) encoded.set(key, KEY_PREFIX_BYTES);
-  else for (let at = 0; at < length; at++) encoded[KEY_PREFIX_BYTES + at] = key[at]!;
+  copyInto(encoded, key, KEY_PREFIX_BYTES);
   return encoded;
 }
 

@@ -2,7 +2,7 @@
  * Every stored value ends in a CRC-32 over key and value, checked on every read: LevelDB serves
  * flipped bits silently (decision 7d).
  */
-import { writeU32 } from '../../../common/bytes.ts';
+import { copyInto, writeU32 } from '../../../common/bytes.ts';
 import { crc32 } from '../../../common/checksum.ts';
 import { KvorumError } from '../../../common/errors.ts';
 
@@ -12,7 +12,7 @@ const KEY_BYTES_SHOWN = 64;
 /** What the engine stores for `value` under `key`. */
 export function sealRecord(key: Buffer, value: Buffer): Buffer {
   const record = Buffer.allocUnsafe(value.length + CRC_BYTES);
-  record.set(value);
+  copyInto(record, value, 0);
   writeU32(record, crc32(value, crc32(key)), value.length);
   return record;
 }
