@@ -6,6 +6,7 @@ import {
   compareIds,
   formatStreamId,
   idAfter,
+  isBeforeTime,
   MAX_STREAM_ID,
   MIN_STREAM_ID,
   type StreamId,
@@ -57,6 +58,7 @@ import { fromStreams, streamColumn } from './stream-rows.ts';
 import { type Kept, KeptOptions, trimOf } from './stream-trim.ts';
 
 const NOTHING = integer(0);
+const NINE = 0x39;
 /** What a reply has around the fields of an entry: its ID, arrays, the key. */
 const ENTRY_FRAME_BYTES = 256;
 const TOO_SMALL = error(
@@ -77,12 +79,18 @@ interface Add {
 
 /** XADD key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id field value … */
 function parseAdd(args: readonly Buffer[]): Add {
-  const options = new KeptOptions();
+  let options: KeptOptions | undefined;
   let existing = false;
   let at = 2;
   let id: NewId | undefined;
   while (at < args.length && id === undefined) {
     const next = args[at]!;
+    if (isNoWord(next)) {
+      id = newIdArgument(next);
+      at++;
+      break;
+    }
+    options ??= new KeptOptions();
     const behind = options.read(args, at);
     if (behind !== undefined) at = behind;
     else if (word(next) === 'nomkstream') {
@@ -93,7 +101,7 @@ function parseAdd(args: readonly Buffer[]): Add {
       at++;
     }
   }
-  const kept = options.result(false);
+  const kept = options?.result(false);
   const fields = args.slice(at);
   if (id === undefined || fields.length < 2 || fields.length % 2 !== 0) throw wrongArity('xadd');
   if (id.kind === 'given' && compareIds(id.id, MIN_STREAM_ID) === 0) {
@@ -101,6 +109,11 @@ function parseAdd(args: readonly Buffer[]): Add {
   }
   if (isTooLarge(fields)) throw new ArgumentError('ERR Elements are too large to be stored');
   return { key: argument(args, 1), existing, id, fields, kept };
+}
+
+/** Most IDs begin with a digit, or are `*`: not to be looked for among options. */
+function isNoWord(arg: Buffer): boolean {
+  return arg.length === 0 || arg[0]! <= NINE;
 }
 
 /** What was added and could not be answered would be stuck: read by nobody, claimed by nobody. */
@@ -135,7 +148,7 @@ function endAdd(view: WriteView, stream: OpenStream, id: StreamId, trimmed: numb
   const { key } = stream.found;
   view.notify?.('stream', 'xadd', key);
   if (trimmed > 0) view.notify?.('stream', 'xtrim', key);
-  return bulk(formatStreamId(id));
+  return bulk(Buffer.from(formatStreamId(id), 'latin1'));
 }
 
 /** Undefined where it would not be behind the last. */
@@ -150,9 +163,8 @@ function chooseId(
   nowMs: number,
 ): StreamId | undefined {
   if (id.kind === 'next') {
-    const now = streamIdAt(nowMs);
     // the clock may stand, or be behind
-    return lastId.readBigUInt64BE(0) < BigInt(nowMs) ? now : idAfter(lastId);
+    return isBeforeTime(lastId, nowMs) ? streamIdAt(nowMs) : idAfter(lastId);
   }
   const { milliseconds } = id;
   if (lastId.readBigUInt64BE(0) !== milliseconds) return streamId(milliseconds, 0n);

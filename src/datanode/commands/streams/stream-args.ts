@@ -14,6 +14,7 @@ import { ArgumentError } from '../rows/command.ts';
 const INVALID_ID = 'ERR Invalid stream ID specified as stream command argument';
 const SEQUENCE_MAX = 2n ** 64n - 1n;
 const EXCLUSIVE = 0x28;
+const STAR = 0x2a;
 
 function invalid(): ArgumentError {
   return new ArgumentError(INVALID_ID);
@@ -32,10 +33,13 @@ export type NewId =
   | { readonly kind: 'in'; readonly milliseconds: bigint }
   | { readonly kind: 'next' };
 
+const NEXT: NewId = { kind: 'next' };
+
 /** `*`, `ms-*`, `ms-seq` or `ms`. */
 export function newIdArgument(arg: Buffer): NewId {
+  if (arg.length === 1 && arg[0] === STAR) return NEXT;
   const text = textBytes(arg).toString('latin1');
-  if (text === '*') return { kind: 'next' };
+  if (text === '*') return NEXT;
   if (text.endsWith('-*') && text.indexOf('-') === text.length - 2) {
     const milliseconds = parseU64(text.slice(0, -2));
     if (milliseconds === undefined) throw invalid();

@@ -4,7 +4,7 @@
  *
  *   lastId 16 bytes · firstId 16 · maxDeletedId 16 · entriesAdded u64 · groups u32 · nextGroup u32
  */
-import { readU64, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU64, writeU32, writeU64 } from '../../../common/bytes.ts';
 import { corruptRecord } from './record.ts';
 import { MIN_STREAM_ID, readStreamId, STREAM_ID_BYTES, type StreamId } from './stream-id.ts';
 
@@ -41,12 +41,12 @@ const EXTRA_BYTES = NEXT_GROUP_AT + 4;
 
 export function encodeStreamExtra(extra: StreamExtra): Buffer {
   const encoded = Buffer.allocUnsafe(EXTRA_BYTES);
-  encoded.set(extra.lastId, 0);
-  encoded.set(extra.firstId, FIRST_AT);
-  encoded.set(extra.maxDeletedId, MAX_DELETED_AT);
+  copyInto(encoded, extra.lastId, 0);
+  copyInto(encoded, extra.firstId, FIRST_AT);
+  copyInto(encoded, extra.maxDeletedId, MAX_DELETED_AT);
   writeU64(encoded, extra.entriesAdded, ADDED_AT);
-  encoded.writeUInt32BE(extra.groups, GROUPS_AT);
-  encoded.writeUInt32BE(extra.nextGroup, NEXT_GROUP_AT);
+  writeU32(encoded, extra.groups, GROUPS_AT);
+  writeU32(encoded, extra.nextGroup, NEXT_GROUP_AT);
   return encoded;
 }
 

@@ -12,7 +12,7 @@
  * Groups and consumers are ordered by name, entries and what is pending by ID. Numbers stand for names in
  * what there is much of; they are given once: of a group in its stream, of a consumer in its group.
  */
-import { writeU32 } from '../../../common/bytes.ts';
+import { copyInto, writeU32 } from '../../../common/bytes.ts';
 import type { KeyRange } from '../../engine/engine.ts';
 import { type CollectionPlace, ELEMENT_PREFIX_BYTES, elementRange, prefix } from './element-key.ts';
 import { keyAfter } from './key.ts';
@@ -28,7 +28,7 @@ const PENDING_KIND_AT = AT + NUMBER_BYTES;
 
 export function encodeEntryKey(place: CollectionPlace, id: StreamId): Buffer {
   const encoded = prefix(tags.streamEntry, place, STREAM_ID_BYTES);
-  encoded.set(id, AT);
+  copyInto(encoded, id, AT);
   return encoded;
 }
 

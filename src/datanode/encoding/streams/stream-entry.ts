@@ -3,6 +3,7 @@
  *
  *   flags u8 (0) · fields and values in turn, each: length (LEB128) · bytes
  */
+import { copyInto } from '../../../common/bytes.ts';
 import { corruptRecord } from '../records/record.ts';
 
 /** Fields and values in turn. */
@@ -22,7 +23,7 @@ export function encodeEntry(fields: EntryFields): Buffer {
   let at = FLAGS_BYTES;
   for (const field of fields) {
     at = writeLength(encoded, field.length, at);
-    encoded.set(field, at);
+    copyInto(encoded, field, at);
     at += field.length;
   }
   return encoded;

@@ -32,19 +32,26 @@ export function readStream(
   key: Buffer,
   nowMs: number,
 ): Stream | undefined | 'wrong-type' {
-  return foundStream(findKey(view, key, nowMs));
-}
-
-function foundStream(found: Found): Stream | undefined | 'wrong-type' {
-  const { live } = found;
-  if (live === undefined) return undefined;
-  return live.type === 'stream' ? streamOf(found, live) : 'wrong-type';
+  return openFound(findKey(view, key, nowMs));
 }
 
 /** The stream whose header is `live`. */
-export function streamOf(found: Found, live: Header): Stream {
+export function streamOf(found: Found, live: Header): OpenStream {
   const { place, size, extra } = collectionOf(found, live, 'stream');
-  return { found, place, size, ...decodeStreamExtra(found.place, extra) };
+  const columns = decodeStreamExtra(found.place, extra);
+  // one by one: to spread them takes as long as all the rest, and every XADD passes here
+  return {
+    found,
+    place,
+    size,
+    deadlineMs: live.deadlineMs,
+    lastId: columns.lastId,
+    firstId: columns.firstId,
+    maxDeletedId: columns.maxDeletedId,
+    entriesAdded: columns.entriesAdded,
+    groups: columns.groups,
+    nextGroup: columns.nextGroup,
+  };
 }
 
 /** The same for who changes it. */
@@ -58,13 +65,9 @@ export function openStream(
 
 /** The same of a key that was looked up. */
 export function openFound(found: Found): OpenStream | undefined | 'wrong-type' {
-  const stream = foundStream(found);
-  return stream === undefined || stream === 'wrong-type' ? stream : reopenStream(stream);
-}
-
-/** A stream that was read, to be changed. */
-export function reopenStream(stream: Stream): OpenStream {
-  return { deadlineMs: stream.found.live?.deadlineMs ?? 0, ...stream };
+  const { live } = found;
+  if (live === undefined) return undefined;
+  return live.type === 'stream' ? streamOf(found, live) : 'wrong-type';
 }
 
 /** An empty one that takes the place of whatever is under the key, once it is saved. */

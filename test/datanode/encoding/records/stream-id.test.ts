@@ -5,6 +5,7 @@ import {
   formatStreamId,
   idAfter,
   idBefore,
+  isBeforeTime,
   MAX_STREAM_ID,
   MIN_STREAM_ID,
   parseStreamId,
@@ -39,6 +40,19 @@ test('what is shown is read as the same ID', () => {
     }),
   );
   expect(streamIdAt(1_526_919_030_474, 55)).toEqual(streamId(1_526_919_030_474n, 55n));
+});
+
+test('milliseconds of any ID are compared with a time as they are, also beyond what a double tells apart', () => {
+  const time = fc.oneof(fc.nat(3), fc.nat(2 ** 53 - 1));
+  fc.assert(
+    fc.property(u64, time, (milliseconds, now) => {
+      expect(isBeforeTime(streamId(milliseconds, 7n), now)).toBe(milliseconds < BigInt(now));
+      expect(isBeforeTime(streamIdAt(now, 9), now)).toBe(false);
+    }),
+  );
+  const last = 2 ** 53 - 1;
+  expect(isBeforeTime(streamIdAt(last - 1), last)).toBe(true);
+  expect(isBeforeTime(streamId(2n ** 53n, 0n), last)).toBe(false);
 });
 
 test('the next ID is the least one behind, the one before the greatest', () => {
