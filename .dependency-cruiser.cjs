@@ -206,7 +206,7 @@ module.exports = {
         pathNot:
           '^src/common/(tcp|tcp-read|fs-disk)\\.ts$|^src/common/tls/|/main\\.ts$|/http/|^src/meta/(etcd|embedded)|/engine/leveldb\\.ts$',
       },
-      to: { dependencyTypes: ['core'], path: '^(fs|net|http|https|child_process|timers|worker_threads|dgram|os)' },
+      to: { dependencyTypes: ['core'], path: '^(fs|net|tls|http|https|child_process|timers|worker_threads|dgram|os)' },
     },
   ],
   options: {

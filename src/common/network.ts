@@ -18,11 +18,23 @@ export interface StreamHandlers {
   onClose(error?: Error): void;
 }
 
+/** What is known of a peer whose bytes are encrypted. */
+export interface SecuredBy {
+  /** As `TLSv1.3`. */
+  readonly protocol: string;
+  /** By its standard name. */
+  readonly cipher: string;
+  /** Of the certificate that the peer has shown, if one of the trusted authorities signed it. */
+  readonly commonName: string | undefined;
+}
+
 export interface ByteStream {
   /** `host:port` of the other side, for messages to people. */
   readonly remote: string;
   /** `host:port` of this side, as the other knows it: not what is listened on, which may be all. */
   readonly local: string;
+  /** Absent: the bytes are sent as they are. */
+  readonly secured?: SecuredBy;
   /** Bytes given to `write` that the system has not taken yet. */
   readonly bufferedBytes: number;
   /** Must be called once, in the same turn the stream was handed out. */

@@ -7,6 +7,14 @@ import { ChunkReader, TELLING_BYTES } from './tcp-read.ts';
 export const tcpNetwork: Network = { listen, connect: connectTcp };
 
 function listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
+  return listenForSockets(address, (socket, reader) => onStream(new TcpStream(socket, reader)));
+}
+
+/** `onSocket` is given each connection with the reader of its bytes, in the turn that it came in. */
+export function listenForSockets(
+  address: Address,
+  onSocket: (socket: Socket, reader: ChunkReader) => void,
+): Promise<Listener> {
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>();
     const mark = { highWaterMark: TELLING_BYTES };
@@ -17,7 +25,7 @@ function listen(address: Address, onStream: (stream: ByteStream) => void): Promi
       const socket = reader.adopt(accepted);
       sockets.add(socket);
       socket.on('close', () => sockets.delete(socket));
-      onStream(new TcpStream(socket, reader));
+      onSocket(socket, reader);
     });
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port, backlog: 1024 }, () => {
@@ -63,7 +71,8 @@ function connectTcp(address: Address, timeoutMs: number): Promise<ByteStream> {
   });
 }
 
-class TcpStream implements ByteStream {
+/** A socket as a stream. */
+export class TcpStream implements ByteStream {
   readonly remote: string;
   readonly local: string;
   readonly #socket: Socket;

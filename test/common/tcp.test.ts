@@ -7,6 +7,7 @@ import { limits } from '../../src/common/limits.ts';
 import type { ByteStream } from '../../src/common/network.ts';
 import { tcpNetwork } from '../../src/common/tcp.ts';
 import { HELD_BYTES_MIN } from '../../src/datanode/server/client-memory.ts';
+import { keepsTheContract } from './network-contract.ts';
 
 const host = '127.0.0.1';
 
@@ -24,111 +25,11 @@ async function pair() {
   return { listener, stream, accepted };
 }
 
-test('bytes come back in order, and the end is told once', async () => {
-  const { listener, stream } = await pair();
-  let text = '';
-  let closes = 0;
-  stream.attach({
-    onData: (chunk) => {
-      text += chunk.toString();
-    },
-    onClose: () => closes++,
-  });
-  for (let at = 0; at < 1_000; at++) stream.write(Buffer.from(`${at},`));
-  await expect.poll(() => text.endsWith('999,')).toBe(true);
-  expect(text.split(',')).toHaveLength(1_001);
-  stream.end();
-  await expect.poll(() => closes).toBe(1);
-  await listener.close();
-});
-
-test('who ended its side still gets what it asked for, where that is wanted', async () => {
-  const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {
-    let asked = '';
-    stream.attach({
-      onData: (chunk) => {
-        asked += chunk.toString();
-      },
-      onEnd: () => {
-        stream.write(Buffer.from(`${asked} answered`));
-        stream.end();
-      },
-      onClose: () => {},
-    });
-  });
-  const peer = connect({ host, port: listener.port });
-  let text = '';
-  peer.on('data', (chunk) => {
-    text += chunk.toString();
-  });
-  peer.end('question');
-  await once(peer, 'close');
-  expect(text).toBe('question answered');
-  await listener.close();
-});
-
-test('what the system has taken may be written over, and what it has not is kept', async () => {
-  const { listener, stream } = await pair();
-  let text = '';
-  stream.attach({
-    onData: (chunk) => {
-      text += chunk.toString();
-    },
-    onClose: () => {},
-  });
-  let memory = Buffer.alloc(100_000);
-  let expected = '';
-  let atOnce = 0;
-  for (let at = 0; at < 200; at++) {
-    const letter = String.fromCharCode(97 + (at % 26));
-    memory.fill(letter);
-    expected += memory.toString();
-    stream.write(memory);
-    if (stream.bufferedBytes > 0) memory = Buffer.alloc(100_000);
-    else atOnce++;
-  }
-  expect(atOnce).toBeGreaterThan(0);
-  await expect.poll(() => text.length, { timeout: 10_000 }).toBe(expected.length);
-  expect(text === expected).toBe(true);
-  stream.destroy();
-  await listener.close();
-});
-
-test('a peer that goes on sending after the end gets all that was sent, and is cut off', async () => {
-  const all = 'x'.repeat(1_000_000);
-  const listener = await tcpNetwork.listen({ host, port: 0 }, (stream) => {
-    stream.attach({ onData: () => {}, onClose: () => {} });
-    stream.write(Buffer.from(all));
-    stream.end();
-  });
-  const peer = connect({ host, port: listener.port, allowHalfOpen: true });
-  let text = '';
-  let broken = false;
-  peer.on('data', (chunk) => {
-    text += chunk.toString();
-  });
-  peer.on('error', () => {
-    broken = true;
-  });
-  const sending = setInterval(() => peer.write('more'), 5);
-  await expect.poll(() => broken, { timeout: 10_000 }).toBe(true);
-  clearInterval(sending);
-  expect(text.length).toBe(all.length);
-  await listener.close();
-});
-
-test('a listener that closes ends its connections', async () => {
-  const { listener, stream } = await pair();
-  let closed = false;
-  stream.attach({
-    onData: () => {},
-    onClose: () => {
-      closed = true;
-    },
-  });
-  await listener.close();
-  await expect.poll(() => closed).toBe(true);
-});
+describe('TCP', () =>
+  keepsTheContract(() => ({
+    network: tcpNetwork,
+    peer: (port) => connect({ host, port, allowHalfOpen: true }),
+  })));
 
 test('a taken port and a refused connection say where', async () => {
   const listener = await tcpNetwork.listen({ host, port: 0 }, () => {});

@@ -1,0 +1,118 @@
+/**
+ * Connections that have not said yet who they are, of one process: a bounded number has its handshake
+ * at a time, the others wait for their turn, and who takes too long is let go. So clients that begin
+ * handshakes and never end them take a bounded memory, and keep nobody out for longer than a moment.
+ */
+import type { Clock, Timer } from '../clock.ts';
+import { limits } from '../limits.ts';
+
+/** One connection, from its first moment until it is served or gone. */
+export interface Newcomer {
+  /** It has said that it wants a handshake, and may begin it. */
+  begin(): void;
+  /** Closes it. */
+  letGo(reason: string): void;
+  /** Nothing was heard of it in time: true keeps it. */
+  isSilent(): boolean;
+}
+
+interface Entry {
+  readonly newcomer: Newcomer;
+  readonly timer: Timer;
+  /** When its handshake began. */
+  beganMs: number | undefined;
+}
+
+export interface HandshakesWorld {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
+  /** How many connections there may be yet, of those that have not said who they are. */
+  room(): number;
+}
+
+export class Handshakes {
+  readonly #world: HandshakesWorld;
+  /** All, the oldest first. */
+  readonly #all = new Map<Newcomer, Entry>();
+  /** Those that have their handshake, and those that wait for it; the oldest first. */
+  readonly #running = new Set<Entry>();
+  readonly #waiting = new Set<Entry>();
+
+  constructor(world: HandshakesWorld) {
+    this.#world = world;
+  }
+
+  /** Connections that have not said yet who they are. */
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Takes a connection in: the oldest makes room where there is none. */
+  add(newcomer: Newcomer): void {
+    const [oldest] = this.#all.values();
+    if (oldest !== undefined && this.#all.size >= this.#world.room()) {
+      this.#letGo(oldest, 'others came, and there was no room');
+    }
+    const timer = this.#world.clock.setTimer(limits.tlsHandshakeMs, () => this.#onLate(newcomer));
+    this.#all.set(newcomer, { newcomer, timer, beganMs: undefined });
+  }
+
+  /** It wants a handshake: begins it now, or when there is room. */
+  ask(newcomer: Newcomer): void {
+    const entry = this.#all.get(newcomer);
+    if (entry === undefined) return;
+    this.#waiting.add(entry);
+    this.#beginNext();
+  }
+
+  /** It is served now, or has gone. */
+  remove(newcomer: Newcomer): void {
+    const entry = this.#all.get(newcomer);
+    if (entry === undefined) return;
+    this.#forget(entry);
+    this.#beginNext();
+  }
+
+  #beginNext(): void {
+    for (const entry of this.#waiting) {
+      if (this.#running.size >= limits.tlsHandshakesMax && !this.#makeRoom()) return;
+      this.#waiting.delete(entry);
+      this.#running.add(entry);
+      entry.beganMs = this.#world.clock.monotonicMs();
+      entry.newcomer.begin();
+    }
+  }
+
+  /** Lets the oldest handshake go, if it takes long; else there is room within so long. */
+  #makeRoom(): boolean {
+    const [oldest] = this.#running;
+    const tookMs = this.#world.clock.monotonicMs() - oldest!.beganMs!;
+    if (tookMs < limits.tlsHandshakeSlowMs) {
+      this.#world.clock.setTimer(limits.tlsHandshakeSlowMs - tookMs, () => this.#beginNext());
+      return false;
+    }
+    this.#letGo(oldest!, `no handshake within ${limits.tlsHandshakeSlowMs} ms, and others wait`);
+    return true;
+  }
+
+  #onLate(newcomer: Newcomer): void {
+    const entry = this.#all.get(newcomer)!;
+    const asked = entry.beganMs !== undefined || this.#waiting.has(entry);
+    if (asked || !newcomer.isSilent()) {
+      const what = asked ? 'no handshake' : 'not a byte';
+      this.#letGo(entry, `${what} within ${limits.tlsHandshakeMs} ms`);
+    } else this.#forget(entry);
+    this.#beginNext();
+  }
+
+  #letGo(entry: Entry, reason: string): void {
+    this.#forget(entry);
+    entry.newcomer.letGo(reason);
+  }
+
+  #forget(entry: Entry): void {
+    entry.timer.cancel();
+    this.#all.delete(entry.newcomer);
+    this.#running.delete(entry);
+    this.#waiting.delete(entry);
+  }
+}
