@@ -21,6 +21,8 @@ const table = {
   sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
   zanTransfers: { small: 6, long: 200 },
+  /** Restarts of nodes on a cluster's way to TLS between them, of nine. */
+  tlsRestarts: { small: 2, long: 9 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** Writes through the SDK while leaders are killed, stand still and move. */
