@@ -62,6 +62,9 @@ const table = {
   fuzzMinutes: { small: 1, long: 60 },
   /** Commands compared with redis-server, per family of commands and over both protocols. */
   differentialCommands: { small: 6_000, long: 100_000 },
+  /** Seeds of data whose backups redis-server loads, and elements of the large collections there. */
+  backupSeeds: { small: 2, long: 200 },
+  backupElements: { small: 1_500, long: 200_000 },
   /** Programs in Lua compared with redis-server's runs; half as many per library. */
   luaPrograms: { small: 400, long: 100_000 },
   /** Commands, with transactions of two connections to a whole node. */

@@ -18,7 +18,8 @@ export const folder = join(root, 'src', 'sdk', 'commands');
 const ofConnections = new Set(
   (
     'multi exec discard watch unwatch hello auth select quit reset readonly readwrite asking ' +
-    'subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe monitor'
+    'subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe monitor ' +
+    'sync psync replconf'
   ).split(' '),
 );
 

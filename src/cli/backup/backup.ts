@@ -41,12 +41,7 @@ export async function backup(directory: string, flags: BackupFlags): Promise<voi
   const run = new BackupRun(directory, manifest, places, flags);
   await run.save();
   await run.pullAll(namespaces);
-  manifest.users = await saveUsers(
-    directory,
-    await places.anyGateway(),
-    namespaces[0]!.name,
-    flags,
-  );
+  manifest.users = await saveUsers(directory, await places.gateways(), namespaces[0]!.name, flags);
   manifest.endedMs = Date.now();
   await writeManifest(directory, MANIFEST, manifest);
   await rm(join(directory, INCOMPLETE), { force: true });

@@ -27,18 +27,15 @@ export class ClusterPlaces {
     return (await this.#api.get<{ partitions: PlacedPartition[] }>(path)).partitions;
   }
 
-  async anyGateway(): Promise<Address> {
-    return (await this.#gateways(undefined))[0]!;
-  }
-
   /** That of the leader first; any other sends on to it. */
   async gatewaysOf(namespace: string, partition: number): Promise<readonly Address[]> {
     const path = `/v1/namespaces/${encodeURIComponent(namespace)}/partitions/${partition}`;
     const { leader } = await this.#api.get<PartitionAnswer>(path);
-    return this.#gateways(leader?.node);
+    return this.gateways(leader?.node);
   }
 
-  async #gateways(first: string | undefined): Promise<readonly Address[]> {
+  /** Of the nodes that are thought to be alive, that of `first` first. */
+  async gateways(first?: string): Promise<readonly Address[]> {
     const { nodes } = await this.#api.get<{ nodes: NodeAnswer[] }>('/v1/nodes');
     const alive = nodes.filter(({ alive, address }) => alive && address !== undefined);
     alive.sort((a, b) => Number(b.name === first) - Number(a.name === first));

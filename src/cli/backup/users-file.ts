@@ -7,24 +7,37 @@ import type { Manifest } from './manifest.ts';
 
 const FILE = 'users.acl';
 
-/** Null: whoever asks may not know them. Passwords are hashes. */
+/** From any that answers. Null: whoever asks may not know them. Passwords are hashes. */
 export async function saveUsers(
   directory: string,
-  address: Address,
+  gateways: readonly Address[],
   namespace: string,
   login: Login,
 ): Promise<Manifest['users']> {
-  const gateway = new Gateway(address, namespace, login);
-  try {
-    const lines = (await gateway.ask('ACL', 'LIST')) as readonly Buffer[];
-    const writer = await FileWriter.create(join(directory, FILE));
-    await writer.write(Buffer.from(lines.map((line) => `${line.toString()}\n`).join('')));
-    const { bytes } = writer;
-    return { file: FILE, bytes, sha256: await writer.finish() };
-  } catch (failure) {
-    if (failure instanceof RefusedError) return null;
-    throw failure;
-  } finally {
-    gateway.close();
+  const lines = await usersOf(gateways, namespace, login);
+  if (lines === null) return null;
+  const writer = await FileWriter.create(join(directory, FILE));
+  await writer.write(Buffer.from(lines.map((line) => `${line.toString()}\n`).join('')));
+  const { bytes } = writer;
+  return { file: FILE, bytes, sha256: await writer.finish() };
+}
+
+async function usersOf(
+  gateways: readonly Address[],
+  namespace: string,
+  login: Login,
+): Promise<readonly Buffer[] | null> {
+  let lost: unknown;
+  for (const address of gateways) {
+    const gateway = new Gateway(address, namespace, login);
+    try {
+      return (await gateway.ask('ACL', 'LIST')) as readonly Buffer[];
+    } catch (failure) {
+      if (failure instanceof RefusedError) return null;
+      lost = failure;
+    } finally {
+      gateway.close();
+    }
   }
+  throw lost;
 }

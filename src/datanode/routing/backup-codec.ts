@@ -13,7 +13,7 @@
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
 import { decodeFrame } from '../../common/decode.ts';
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
-import type { BackupPage, BackupState } from '../commands/rows/backup-port.ts';
+import type { BackupPage, BackupState } from '../partition/backups/held-backup.ts';
 import { requestTags } from '../transport/request-tags.ts';
 
 export type BackupQuestion =

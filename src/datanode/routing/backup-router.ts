@@ -12,7 +12,7 @@ import type {
   BackupPage,
   BackupPort,
   BackupState,
-} from '../commands/rows/backup-port.ts';
+} from '../partition/backups/held-backup.ts';
 import type { Transport } from '../transport/transport.ts';
 import {
   type BackupQuestion,

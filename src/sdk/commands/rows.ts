@@ -245,6 +245,10 @@ debug n
 latency n
 slowlog n
 monitor c
+kv.backup c
+replconf c
+sync c
+psync c
 swapdb n
 move n 1:r0,1
 wait r

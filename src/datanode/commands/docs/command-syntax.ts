@@ -322,11 +322,15 @@ latency|graph event
 latency|histogram [command]*
 latency|history event
 latency|reset [event]*
+kv.backup|close id:string
+kv.backup|next id:string offset:integer
+kv.backup|open partition:integer
 kv.once id:string sequence:integer low:integer command [argument]*
 kv.session|close id:string key:string
 kv.session|open id:string key:string
 lolwut [VERSION version:integer]
 memory|usage key [SAMPLES count]
+psync replicationid:string offset:integer
 shutdown save=[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]
 bgsave [SCHEDULE]
 slowlog|get [count]

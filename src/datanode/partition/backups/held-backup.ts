@@ -15,6 +15,13 @@ import type { EngineSnapshot } from '../../engine/engine.ts';
 import { runRanges } from '../turns/run-ranges.ts';
 import { PageGate } from './page-gate.ts';
 
+export type {
+  BackedPartition,
+  BackupPage,
+  BackupPort,
+  BackupState,
+} from '../../commands/rows/backup-port.ts';
+
 /** Keys are read on beside the elements of the one that is being written. */
 class Ranges implements RangeSource {
   readonly #keys: ReadAhead;
