@@ -11,6 +11,7 @@ import { addBackupVerbs } from './backup/verbs.ts';
 import { addCertificateVerbs } from './certificates/verbs.ts';
 import { dataDirectory } from './data-flag.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
+import { addImportVerbs } from './import/verbs.ts';
 import { endWhenUnread } from './unread-output.ts';
 
 endWhenUnread(process.stdout, process.argv[2], process.exit);
@@ -73,6 +74,7 @@ addAdminVerbs(program);
 addCertificateVerbs(program);
 addBackupVerbs(program);
 addDemoVerbs(program);
+addImportVerbs(program);
 
 program.parseAsync().then(
   () => {},

@@ -29,7 +29,7 @@ export class Api {
   readonly #token: string | undefined;
 
   constructor({ url, data, token }: ApiFlags) {
-    this.#urls = url?.map(checkedUrl) ?? urlsOf(data);
+    this.#urls = placedriverUrls({ ...(url && { url }), ...(data !== undefined && { data }) });
     this.#token = token ?? process.env['KVORUM_TOKEN'];
   }
 
@@ -122,6 +122,11 @@ function parsed(text: string): unknown {
   } catch {
     return {};
   }
+}
+
+/** Where placedrivers are, as the flags say. Throws BAD_ARGUMENT. */
+export function placedriverUrls({ url, data }: Pick<ApiFlags, 'url' | 'data'>): readonly string[] {
+  return url?.map(checkedUrl) ?? urlsOf(data);
 }
 
 /** Also where another placedriver would answer: what is no address is a mistake of the line. */

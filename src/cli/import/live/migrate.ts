@@ -1,0 +1,116 @@
+/** `kvorum import --from`: what a running Redis has, and what it does from then on. */
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesText, say } from '../../admin/print.ts';
+import { choiceOf, type ImportFlags, warn } from '../import.ts';
+import { Importer, Namespaces } from '../importer.ts';
+import { Progress } from '../progress.ts';
+import { walkStream } from '../rdb-file.ts';
+import { Report } from '../report.ts';
+import { redisAddress, Target } from '../target.ts';
+import { Replication } from './replication.ts';
+import type { Spool } from './spool.ts';
+import { StreamApplier } from './stream-applier.ts';
+import { StreamParser } from './stream-commands.ts';
+
+/** With no command for so long the source is quiet. */
+const QUIET_MS = 2_000;
+const LOOK_MS = 250;
+const SHOW_MS = 10_000;
+
+export async function migrate(from: string, flags: ImportFlags): Promise<void> {
+  const choice = choiceOf(flags);
+  const report = new Report(warn);
+  const target = new Target(flags);
+  const namespaces = new Namespaces(choice);
+  const replication = new Replication(redisAddress(from, '--from'), warn);
+  try {
+    await replication.start();
+    const importer = new Importer(target, choice, report, namespaces);
+    await importPicture(replication.picture, importer, report, flags);
+    if (flags.follow || flags.untilCaughtUp) {
+      say(`${report.get('keys')} keys are there; what the source does from now on follows`);
+      await follow(replication, new StreamApplier(target, namespaces, report), report, flags);
+    }
+  } finally {
+    await replication.stop();
+    await replication.remove();
+    await target.close();
+  }
+  report.tell(flags.json, { from, offset: replication.offset });
+  process.exitCode = report.exitCode;
+}
+
+async function importPicture(
+  picture: Spool,
+  importer: Importer,
+  report: Report,
+  flags: ImportFlags,
+): Promise<void> {
+  const progress = new Progress(undefined, () => report.get('keys'), flags.json);
+  await walkStream(Readable.from(chunksOf(picture)), {
+    take: (event) => importer.take(event),
+    progress: (bytes) => progress.show(bytes),
+  });
+  await importer.finish();
+  progress.end();
+}
+
+async function* chunksOf(spool: Spool): AsyncGenerator<Buffer> {
+  for (let bytes = await spool.read(); bytes !== undefined; bytes = await spool.read()) yield bytes;
+}
+
+async function follow(
+  replication: Replication,
+  applier: StreamApplier,
+  report: Report,
+  flags: ImportFlags,
+): Promise<void> {
+  const ended = new AbortController();
+  const interrupted = () => void replication.stop();
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const watching = watch(replication, applier, report, flags, ended.signal);
+  try {
+    const parser = new StreamParser();
+    for await (const bytes of chunksOf(replication.stream)) {
+      parser.push(bytes);
+      for (let command = parser.next(); command !== undefined; command = parser.next()) {
+        if (!isSignOfLife(command.args)) replication.noteCommand();
+        await applier.take(command);
+      }
+    }
+    await applier.idle();
+    replication.applied = applier.applied;
+  } finally {
+    ended.abort();
+    await watching;
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+  }
+}
+
+/** Tells the source and people how far it is, and ends it when the source is quiet. */
+async function watch(
+  replication: Replication,
+  applier: StreamApplier,
+  report: Report,
+  flags: ImportFlags,
+  signal: AbortSignal,
+): Promise<void> {
+  let shownMs = performance.now();
+  while (!signal.aborted) {
+    replication.applied = applier.applied;
+    const lag = replication.received - applier.applied;
+    const isQuiet = lag === 0 && replication.quietMs > QUIET_MS;
+    if (flags.untilCaughtUp && isQuiet) return replication.stop();
+    if (!flags.json && performance.now() - shownMs > SHOW_MS) {
+      shownMs = performance.now();
+      const state = lag === 0 ? 'nothing is behind' : `${bytesText(lag)} behind`;
+      process.stderr.write(`${report.get('commands')} commands, ${state}\n`);
+    }
+    await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+  }
+}
+
+function isSignOfLife([name]: readonly Buffer[]): boolean {
+  return /^(?:ping|replconf|select)$/i.test(name!.toString('latin1'));
+}

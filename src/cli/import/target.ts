@@ -1,0 +1,104 @@
+/** Where an import goes: the namespaces of a cluster, each through a client of its own. */
+import { KvorumError } from '../../common/errors.ts';
+import { Client } from '../../sdk/client.ts';
+import type { ClientOptions } from '../../sdk/options.ts';
+import { placedriverUrls } from '../admin/api.ts';
+
+export interface TargetFlags {
+  readonly url?: readonly string[];
+  readonly data?: string;
+  /** `redis://[user:password@]host:port`: gateway ports instead of a placedriver. */
+  readonly to?: string;
+  readonly username?: string;
+  readonly password?: string;
+}
+
+/** Commands wait for a new leader, or for a cluster that is started again. */
+const TIMEOUT_MS = 60_000;
+
+export class Target {
+  readonly #options: ClientOptions;
+  readonly #clients = new Map<string, Promise<Client>>();
+
+  constructor(flags: TargetFlags) {
+    this.#options = { ...placeOf(flags), timeoutMs: TIMEOUT_MS };
+  }
+
+  /** Whether a write whose reply is lost is asked for again, and takes effect once. */
+  get hasSessions(): boolean {
+    return this.#options.placedrivers !== undefined;
+  }
+
+  /** The same one each time; rejects when there is no such namespace. */
+  client(namespace: string): Promise<Client> {
+    let client = this.#clients.get(namespace);
+    if (client === undefined) {
+      client = this.#connect(namespace);
+      this.#clients.set(namespace, client);
+    }
+    return client;
+  }
+
+  /** Of all namespaces that were asked for. */
+  async clients(): Promise<readonly Client[]> {
+    const clients = await Promise.allSettled(this.#clients.values());
+    return clients.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  }
+
+  async close(): Promise<void> {
+    const open = await this.clients();
+    await Promise.all(open.map((client) => client.close()));
+  }
+
+  async #connect(namespace: string): Promise<Client> {
+    const client = new Client({ ...this.#options, namespace });
+    try {
+      await client.connect();
+      // the first command says whether the namespace is there, and lets this user in
+      await client.exists('kvorum');
+      return client;
+    } catch (failure) {
+      client.disconnect();
+      const why = failure instanceof Error ? failure.message : String(failure);
+      throw new KvorumError(
+        'STORE_UNAVAILABLE',
+        `the namespace ${namespace} cannot be written to: ${why} (make it with kvorum namespaces ` +
+          `create ${namespace}, or name another with --namespace)`,
+        { cause: failure },
+      );
+    }
+  }
+}
+
+function placeOf(flags: TargetFlags): ClientOptions {
+  const { to, url, data, username } = flags;
+  const password = flags.password ?? process.env['KVORUM_PASSWORD'];
+  const user = { username, password };
+  if (to === undefined) {
+    const urls = placedriverUrls({ ...(url && { url }), ...(data && { data }) });
+    return { placedrivers: urls.map((one) => new URL(one).host), ...user };
+  }
+  const address = redisAddress(to, '--to');
+  const named = { username: address.username ?? username, password: address.password ?? password };
+  return { datanodes: address.hosts, ...named };
+}
+
+export interface RedisAddress {
+  readonly hosts: readonly string[];
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+}
+
+/** Throws BAD_ARGUMENT. */
+export function redisAddress(text: string, flag: string): RedisAddress {
+  const found = /^redis:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?#]+:\d{1,5})\/?$/.exec(text);
+  if (found === null) {
+    throw new KvorumError('BAD_ARGUMENT', `${flag}: write redis://[user:password@]host:port`);
+  }
+  const [, username, password, hosts = ''] = found;
+  return {
+    hosts: hosts.split(','),
+    username: username ? decodeURIComponent(username) : undefined,
+    password: password === undefined ? undefined : decodeURIComponent(password),
+  };
+}

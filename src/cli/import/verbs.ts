@@ -1,0 +1,47 @@
+/** The verbs that bring data in, and their options. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { dataDirectory } from '../data-flag.ts';
+
+export function addImportVerbs(program: Command): void {
+  place(program.command('import [file]'))
+    .description('bring the keys of an RDB file (- for standard input) into a cluster')
+    .option('--check', 'only read the file, all of it, and say what is in it')
+    .option('--dry-run', 'write nothing: say what would be imported, and what is there already')
+    .option('--on-conflict <what>', 'of keys that are there: fail, skip or replace', 'fail')
+    .option('--db <n>', 'only this database of the file', whole)
+    .option('--namespace <name>', 'into this namespace (default: 0 into default, n into db<n>)')
+    .option('--match <pattern>', 'only keys that match this glob (not with --follow)')
+    .option('--from <url>', 'or from a running Redis: redis://[user:password@]host:port')
+    .option('--follow', 'then go on with what it does, until Ctrl-C')
+    .option('--until-caught-up', 'the same, until nothing comes any more and all is there')
+    .option('--begin-anew', 'empty the namespaces that are filled first')
+    .action(async (file, flags) => {
+      const { importFrom } = await import('./import.ts');
+      await importFrom(file, flags);
+    });
+}
+
+/** Where the keys go. */
+function place(command: Command): Command {
+  return command
+    .option('--url <url>', 'a placedriver, http://host:port; several: any one will do', several)
+    .option(
+      '--data <dir>',
+      'or the data directory of kvorum start (default: kvorum-data)',
+      dataDirectory,
+    )
+    .option('--to <url>', 'or a gateway port, redis://[user:password@]host:port')
+    .option('--username <name>', 'of the cluster, if not the user default')
+    .option('--password <text>', 'of that user (or KVORUM_PASSWORD)')
+    .option('--json', 'print JSON');
+}
+
+function several(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split(',').map((one) => one.trim())];
+}
+
+function whole(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 0) return value;
+  throw new InvalidArgumentError('must be a whole number.');
+}
