@@ -2,7 +2,7 @@
 import { decodeEnvelope, encodeEnvelope } from '../../src/datanode/partition/entries/envelope.ts';
 import { type Micro, setCommand, TURN } from './micro.ts';
 
-const TIME_MS = 1_700_000_000_000;
+export const TIME_MS = 1_700_000_000_000;
 
 /** An entry with a turn of SETs. */
 export function entryData(seed: number): Buffer {

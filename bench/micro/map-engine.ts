@@ -1,6 +1,6 @@
 /**
  * The least that an engine can cost: point reads and writes of a Map. It has no order, so nothing can
- * be walked: strings are all it serves.
+ * be walked: strings, and what is only appended, are all it serves.
  */
 import type {
   BatchOperations,
@@ -11,6 +11,11 @@ import type {
 
 export class MapEngine implements Engine {
   readonly #values = new Map<string, Buffer>();
+  readonly #isKept: (key: Buffer) => boolean;
+
+  constructor(isKept: (key: Buffer) => boolean = () => true) {
+    this.#isKept = isKept;
+  }
 
   getSync(key: Buffer): Buffer | undefined {
     return this.#values.get(key.toString('latin1'));
@@ -18,6 +23,7 @@ export class MapEngine implements Engine {
 
   async write(operations: BatchOperations): Promise<void> {
     for (const operation of operations) {
+      if (!this.#isKept(operation.key)) continue;
       const key = operation.key.toString('latin1');
       if (operation.type === 'put') this.#values.set(key, operation.value);
       else this.#values.delete(key);

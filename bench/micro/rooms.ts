@@ -1,5 +1,5 @@
 /** The rooms of the hot path that are measured alone, in the order a write meets them. */
-import { apply } from './apply.ts';
+import { apply, applyPush, applyStreamAdd } from './apply.ts';
 import { dispatchGet, dispatchSet } from './dispatch.ts';
 import { decodeEntry, encodeEntry } from './envelope.ts';
 import { keptValue } from './kept-value.ts';
@@ -18,6 +18,8 @@ export const rooms = {
   'log-append': logAppend,
   'decode-entry': decodeEntry,
   apply,
+  'apply-lpush': applyPush,
+  'apply-xadd': applyStreamAdd,
   'kept-value': keptValue,
   'encode-ok': encodeOk,
   'encode-bulk': encodeBulk,
