@@ -1,7 +1,7 @@
 /** What ZADD, ZINCRBY and GEOADD do: members with scores, and the options under which they are taken. */
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
-import { openZset, putScore, scoreOf } from '../../encoding/zsets/zset.ts';
+import { memberKeyOf, openZset, putScore, scoreAt } from '../../encoding/zsets/zset.ts';
 import { error, integer, NULL, type Reply } from '../../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
 import { ArgumentError, type RunContext, type RunResult } from '../rows/command.ts';
@@ -141,10 +141,11 @@ function addMembers(
   let last: number | undefined;
   // only an increment, of one member, makes what is no number
   const add = ({ member, score }: ScoredMember) => {
-    const before = scoreOf(view, zset.place, member);
+    const key = memberKeyOf(zset.place, member);
+    const before = scoreAt(view, key);
     last = scoreToGive(options, score, before);
     if (last === undefined || Number.isNaN(last) || last === before) return;
-    putScore(view, zset, member, last, before);
+    putScore(view, zset, member, last, before, key);
     if (before === undefined) added++;
     else changed++;
   };

@@ -6,7 +6,7 @@
  *
  * Value of a field, frozen: flags u8 · [deadline u64, when flag 1 is set] · value
  */
-import { readU64, writeU64 } from '../../../common/bytes.ts';
+import { copyInto, readU64, writeU64 } from '../../../common/bytes.ts';
 import { type KeyValue, limited } from '../../engine/engine.ts';
 import {
   type Collection,
@@ -141,12 +141,13 @@ export function setField(
   deadline: number | 'keep' = 0,
 ): boolean {
   const { collection, nowMs } = hash;
-  const before = outlineField(view, collection.place, name);
+  const key = encodeMemberKey(tags.hashField, collection.place, name);
+  const before = outlineField(view, key);
   const live = before !== undefined && !isExpired(before, nowMs);
   const keptMs = live ? before.deadlineMs : 0;
   const deadlineMs = deadline === 'keep' ? keptMs : deadline;
   moveDue(view, hash, name, before?.deadlineMs ?? 0, deadlineMs);
-  putField(view, collection.place, name, { deadlineMs, value });
+  putField(view, key, deadlineMs, value);
   if (before === undefined) collection.size++;
   if (deadlineMs > 0 && hash.encoding === 'listpack') hash.encoding = 'listpackex';
   const fits =
@@ -165,10 +166,11 @@ export function expectFields(hash: OpenHash, count: number): void {
 /** False when no live field of that name was there. */
 export function deleteField(view: WriteView, hash: OpenHash, name: Buffer): boolean {
   const { collection, nowMs } = hash;
-  const before = outlineField(view, collection.place, name);
+  const key = encodeMemberKey(tags.hashField, collection.place, name);
+  const before = outlineField(view, key);
   if (before === undefined) return false;
   moveDue(view, hash, name, before.deadlineMs, 0);
-  view.del(encodeMemberKey(tags.hashField, collection.place, name));
+  view.del(key);
   collection.size--;
   return !isExpired(before, nowMs);
 }
@@ -182,7 +184,8 @@ export function setFieldDeadline(
   deadlineMs: number,
 ): void {
   moveDue(view, hash, name, field.deadlineMs, deadlineMs);
-  putField(view, hash.collection.place, name, { deadlineMs, value: field.value });
+  const key = encodeMemberKey(tags.hashField, hash.collection.place, name);
+  putField(view, key, deadlineMs, field.value);
   if (deadlineMs > 0 && hash.encoding === 'listpack') hash.encoding = 'listpackex';
 }
 
@@ -225,28 +228,18 @@ function findField(view: View, place: CollectionPlace, name: Buffer): Field | un
 }
 
 /** The same for who does not ask for its value: often nothing has to be read then. */
-function outlineField(
-  view: WriteView,
-  place: CollectionPlace,
-  name: Buffer,
-): Pick<Field, 'deadlineMs'> | undefined {
-  const key = encodeMemberKey(tags.hashField, place, name);
+function outlineField(view: WriteView, key: Buffer): Pick<Field, 'deadlineMs'> | undefined {
   const known = view.outline === undefined ? view.get(key) : view.outline(key);
   return Buffer.isBuffer(known) ? decodeField([key, known]) : known;
 }
 
-function putField(
-  view: WriteView,
-  place: CollectionPlace,
-  name: Buffer,
-  { deadlineMs, value }: Field,
-): void {
+function putField(view: WriteView, key: Buffer, deadlineMs: number, value: Buffer): void {
   const valueAt = deadlineMs > 0 ? 9 : 1;
   const encoded = Buffer.allocUnsafe(valueAt + value.length);
   encoded[0] = deadlineMs > 0 ? elementFlags.hasDeadline : 0;
   if (deadlineMs > 0) writeU64(encoded, deadlineMs, 1);
-  encoded.set(value, valueAt);
-  view.put(encodeMemberKey(tags.hashField, place, name), encoded);
+  copyInto(encoded, value, valueAt);
+  view.put(key, encoded);
 }
 
 function moveDue(

@@ -56,6 +56,12 @@ export class RankTree {
     this.#view = view;
   }
 
+  /** It is the tree of the set there. */
+  isOf({ slot, version }: CollectionPlace): boolean {
+    const { index, ordinal } = this.#place.version;
+    return version.index === index && version.ordinal === ordinal && slot === this.#place.slot;
+  }
+
   /** Nodes that are kept. */
   get nodes(): number {
     return this.#nodes.size;
@@ -95,15 +101,19 @@ export class RankTree {
 
   /** One element more (1) or less (−1) in the block of `order`; returns how many it has now. */
   add(order: Buffer, more: 1 | -1): number {
-    const path = this.#pathTo(order);
-    for (const { node, at } of path) {
-      node.entries[at]!.count += more;
+    for (let id = NODE_ROOT; ; ) {
+      const node = this.#node(id);
+      const at = entryAt(node, order);
+      const entry = node.entries[at]!;
+      entry.count += more;
       node.countsChanged = true;
+      id = entry.child;
+      if (node.level > 0) continue;
+      const { count } = entry;
+      // the way there is kept only where it is needed: every new member passes here
+      if (more < 0 && joinableAt(node, at) !== undefined) this.#join(this.#pathTo(order));
+      return count;
     }
-    const { node, at } = path.at(-1)!;
-    const { count } = node.entries[at]!;
-    if (more < 0) this.#join(path);
-    return count;
   }
 
   /** Puts blocks in the place of the one of `order`: their counts, and the bounds between them. */
@@ -125,18 +135,22 @@ export class RankTree {
   }
 
   flush(view: WriteView): void {
-    const steps = this.flushInSteps(view);
-    while (!steps.next().done);
+    this.#flushDeleted(view);
+    for (const node of this.#nodes.values()) writeNode(view, this.#place, node);
   }
 
   /** The same, node by node. */
   *flushInSteps(view: WriteView): Generator<undefined, void, unknown> {
-    for (const id of this.#deleted) deleteNode(view, this.#place, id);
-    this.#deleted.clear();
+    this.#flushDeleted(view);
     for (const node of this.#nodes.values()) {
       writeNode(view, this.#place, node);
       yield;
     }
+  }
+
+  #flushDeleted(view: WriteView): void {
+    for (const id of this.#deleted) deleteNode(view, this.#place, id);
+    this.#deleted.clear();
   }
 
   /** Deletes the whole tree. */
@@ -313,14 +327,19 @@ function commonBytes(one: Buffer, other: Buffer, known: number): number {
   return at;
 }
 
+/** The first of two blocks that should be one, of which that at `at` is the first or the second. */
+function joinableAt({ entries }: Node, at: number): number | undefined {
+  for (const left of [at, at - 1]) {
+    const [one, next] = [entries[left], entries[left + 1]];
+    if (one && next && one.count + next.count <= BLOCK_JOINED_MAX) return left;
+  }
+  return undefined;
+}
+
 /** True when two blocks became one. */
 function joinBlocks({ node, at }: Step): boolean {
   const { entries } = node;
-  const isSmall = (left: number) =>
-    left >= 0 &&
-    left + 1 < entries.length &&
-    entries[left]!.count + entries[left + 1]!.count <= BLOCK_JOINED_MAX;
-  const left = [at, at - 1].find(isSmall);
+  const left = joinableAt(node, at);
   if (left === undefined) return false;
   entries[left]!.count += entries[left + 1]!.count;
   entries.splice(left + 1, 1);

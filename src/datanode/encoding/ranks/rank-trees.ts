@@ -48,6 +48,8 @@ export class RankTrees {
   readonly #trees = new Map<string, RankTree>();
   /** Those of the batch that is open. */
   readonly #used = new Set<RankTree>();
+  /** The one that was asked for last: commands come to one set after another, and its name is long. */
+  #last: RankTree | undefined;
 
   constructor(pool?: RankPool) {
     this.#pool = pool;
@@ -55,6 +57,8 @@ export class RankTrees {
 
   /** The tree of a counted set. */
   of(view: View, place: CollectionPlace): RankTree {
+    const last = this.#last;
+    if (last?.isOf(place) && this.#used.has(last)) return last;
     const known = this.#trees.get(nameOf(place));
     if (known !== undefined && this.#used.has(known)) return known;
     const tree = known ?? new RankTree(view, place);
@@ -70,6 +74,7 @@ export class RankTrees {
     this.#trees.delete(name);
     this.#trees.set(name, tree);
     this.#used.add(tree);
+    this.#last = tree;
   }
 
   /** That tree is deleted. */
@@ -106,6 +111,7 @@ export class RankTrees {
     this.#pool?.take(this);
     this.#trees.clear();
     this.#used.clear();
+    this.#last = undefined;
   }
 }
 

@@ -71,7 +71,16 @@ export function newZset(view: WriteView, found: Found): OpenZset {
 
 /** Undefined when it is no member. */
 export function scoreOf(view: View, place: CollectionPlace, member: Buffer): number | undefined {
-  const key = encodeMemberKey(tags.zsetMember, place, member);
+  return scoreAt(view, memberKeyOf(place, member));
+}
+
+/** For `scoreAt` and `putScore`: made once for both. */
+export function memberKeyOf(place: CollectionPlace, member: Buffer): Buffer {
+  return encodeMemberKey(tags.zsetMember, place, member);
+}
+
+/** `key`: of a member. Undefined when it is none. */
+export function scoreAt(view: View, key: Buffer): number | undefined {
   const value = view.get(key);
   if (value === undefined) return undefined;
   if (value.length !== SCORE_BYTES || value[0] !== 0) {
@@ -93,6 +102,7 @@ export function putScore(
   member: Buffer,
   score: number,
   before: number | undefined,
+  key = memberKeyOf(zset.place, member),
 ): void {
   if (before === undefined) {
     zset.size++;
@@ -103,7 +113,7 @@ export function putScore(
     countElement(view, zset, keyBefore, -1);
   }
   const kept = encodingOfZset(zset) === 'listpack' ? score + 0 : score;
-  countElement(view, zset, putNewScore(view, zset, member, kept), 1);
+  countElement(view, zset, putNewScore(view, zset, member, kept, key), 1);
 }
 
 /** Writes the records of a member that has none and tells nobody; returns its zsetScore key. */
@@ -112,12 +122,13 @@ export function putNewScore(
   { place }: OpenZset,
   member: Buffer,
   score: number,
+  key = memberKeyOf(place, member),
 ): Buffer {
   // from Node's pool: a million pieces of memory of their own hold up the garbage collector
   const value = Buffer.allocUnsafe(SCORE_BYTES);
   value[0] = 0;
   value.writeDoubleBE(score, 1);
-  view.put(encodeMemberKey(tags.zsetMember, place, member), value);
+  view.put(key, value);
   const scoreKey = encodeScoreKey(place, score, member);
   view.put(scoreKey, Object.is(score, -0) ? NEGATIVE_ZERO : PLAIN);
   return scoreKey;
