@@ -36,7 +36,7 @@ export interface LocalBackups {
 export interface BackupGround {
   readonly node: NodeId;
   readonly clock: Clock;
-  readonly router: Pick<Router, 'routes' | 'leader' | 'seekLeader' | 'isLocalLeader'>;
+  readonly router: Pick<Router, 'routes' | 'leader' | 'seekLeader'>;
   readonly local: LocalBackups;
   readonly random: Random;
   transport(): Pick<Transport, 'request'>;
@@ -54,10 +54,8 @@ export class BackupRouter implements BackupPort {
     this.#ground = ground;
   }
 
-  partitions(namespace: Namespace, led: boolean): readonly BackedPartition[] {
-    const { router } = this.#ground;
-    const all = router.routes.partitions(namespace) ?? [];
-    return led ? all.filter(({ partition }) => router.isLocalLeader(namespace, partition)) : all;
+  partitions(namespace: Namespace): readonly BackedPartition[] {
+    return this.#ground.router.routes.partitions(namespace) ?? [];
   }
 
   /** Waits for a leader as any request does. */

@@ -33,7 +33,7 @@ export function createSession(start: SessionStart): Session {
     replyMode: 'on',
     blocked: undefined,
     heldBack: false,
-    wantsFile: false,
+    syncs: 'unsaid',
     noEvict: false,
     noTouch: false,
     monitors: false,

@@ -14,7 +14,10 @@ export class FakeBackups implements BackupPort {
   readonly #open = new Map<string, PartitionId>();
 
   partitions() {
-    return [0, 1].map((partition) => ({ partition, firstSlot: 0, lastSlot: 16_383 }));
+    return [
+      { partition: 0, firstSlot: 0, lastSlot: 8_191 },
+      { partition: 1, firstSlot: 8_192, lastSlot: 16_383 },
+    ];
   }
 
   async open(_namespace: Namespace, partition: PartitionId): Promise<BackupState> {

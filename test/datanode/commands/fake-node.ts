@@ -51,7 +51,7 @@ export class FakeSession implements Session {
   replyMode: 'on' | 'off' | 'skip' = 'on';
   blocked: Session['blocked'];
   heldBack = false;
-  wantsFile = false;
+  syncs: Session['syncs'] = 'unsaid';
   noEvict = false;
   noTouch = false;
   monitors = false;

@@ -152,7 +152,7 @@ function reset({ session, watch, acl, pubsub }: NodeContext): Reply | Promise<Re
   session.readOnly = false;
   session.notified = false;
   session.replyMode = 'on';
-  session.wantsFile = false;
+  session.syncs = 'unsaid';
   session.noEvict = false;
   session.noTouch = false;
   session.witnesses = undefined;

@@ -40,8 +40,8 @@ export interface BackedPartition {
 
 /** Rejects with KvorumError. */
 export interface BackupPort {
-  /** Of a namespace; `led`: those that this node leads. */
-  partitions(namespace: Namespace, led: boolean): readonly BackedPartition[];
+  /** Of a namespace. */
+  partitions(namespace: Namespace): readonly BackedPartition[];
   /** Holds a state in which is all that was acknowledged before, on the node that leads. */
   open(namespace: Namespace, partition: PartitionId): Promise<BackupState>;
   /** The page behind the first `offset` bytes; a state of which nobody asks for a minute is let go. */

@@ -56,8 +56,8 @@ export interface Session {
   blocked: { readonly end: (how: Ending) => Promise<boolean> } | undefined;
   /** CLIENT PAUSE holds it back: CLIENT UNBLOCK does not end that. */
   heldBack: boolean;
-  /** It has said that it wants a file and no replication (REPLCONF rdb-only 1). */
-  wantsFile: boolean;
+  /** What it has said that it wants of SYNC (REPLCONF): a file, or to be a replica. */
+  syncs: 'unsaid' | 'file' | 'replication';
   noEvict: boolean;
   noTouch: boolean;
   /** It is told every command of this node's clients. */

@@ -10,7 +10,7 @@ import { RunningCrc64 } from '../../encoding/rdb/crc64.ts';
 import { encodeRdbFileHead, RDB_END } from '../../encoding/rdb/rdb-frame.ts';
 import { error, OK, type Reply } from '../../resp/reply.ts';
 import { argument, SYNTAX_ERROR, word } from '../rows/args.ts';
-import type { BackupState } from '../rows/backup-port.ts';
+import type { BackedPartition, BackupState } from '../rows/backup-port.ts';
 import type { Command, CommandFlag } from '../rows/command.ts';
 import type { NodeContext } from '../rows/node-context.ts';
 import { type Run, serverRow } from '../rows/server-row.ts';
@@ -24,35 +24,38 @@ const NO_REPLICATION = error(
   'ERR kvorum has no replicas of this kind: it sends a file to who says REPLCONF rdb-only 1 first, as ' +
     '`redis-cli --rdb` does',
 );
+const NO_FILTER = error('ERR nothing of a file can be left out');
 const NO_FOLLOWER = error('ERR this is the follower-read port: ask the gateway or cluster port');
 
-/** REPLCONF option value …: what is not about a file is heard and means nothing. */
+/** REPLCONF option value …: who tells where it listens is a replica, unless it wants no more than a file. */
 const replconf: Run = (args, { session }) => {
   if (args.length % 2 === 0) return error(SYNTAX_ERROR);
   for (let at = 1; at < args.length; at += 2) {
     const [option, value] = [word(argument(args, at)), argument(args, at + 1).toString('latin1')];
-    if (option === 'rdb-only') session.wantsFile = value !== '0';
-    else if (option === 'rdb-filter-only' && value !== '') {
-      return error('ERR there is nothing to filter: kvorum has no functions');
-    } else if (!HEARD.has(option)) {
+    if (option === 'rdb-only') session.syncs = value === '0' ? 'replication' : 'file';
+    else if (option === 'rdb-filter-only') return NO_FILTER;
+    else if (option === 'listening-port' && session.syncs !== 'file') session.syncs = 'replication';
+    else if (!HEARD.has(option)) {
       return error(`ERR Unrecognized REPLCONF option: ${argument(args, at).toString('latin1')}`);
     }
   }
   return OK;
 };
 
-const HEARD = new Set(['listening-port', 'ip-address', 'capa', 'rdb-filter-only', 'version']);
+const HEARD = new Set(['listening-port', 'ip-address', 'capa', 'version']);
 
-/** SYNC */
-const sync: Run = (_args, context) => sendFile(context, '');
+/** SYNC: redis-cli sends nothing before it when it saves the nodes of a cluster. */
+const sync: Run = (_args, context) =>
+  context.session.syncs === 'replication' ? NO_REPLICATION : sendFile(context, '');
 
 /** PSYNC replicationid offset: always from the beginning. */
-const psync: Run = (_args, context) =>
-  sendFile(context, `+FULLRESYNC ${context.info().facts.clusterRunId} 0\r\n`);
+const psync: Run = (_args, context) => {
+  if (context.session.syncs !== 'file') return NO_REPLICATION;
+  return sendFile(context, `+FULLRESYNC ${context.info().facts.clusterRunId} 0\r\n`);
+};
 
 async function sendFile(context: NodeContext, greeting: string): Promise<Reply> {
   const { session } = context;
-  if (!session.wantsFile) return NO_REPLICATION;
   if (session.door === 'follower') return NO_FOLLOWER;
   const file = new SentFile(context);
   try {
@@ -84,7 +87,7 @@ class SentFile {
   /** All but the mark behind it. */
   async send(greeting: string): Promise<void> {
     const { backups, session, nowMs } = this.#context;
-    const places = backups.partitions(this.#namespace, session.door === 'cluster');
+    const places = this.#places();
     let [version, keys, expires] = [0, 0, 0];
     for (const { partition } of places) {
       const state = await this.#open(partition);
@@ -101,6 +104,19 @@ class SentFile {
     await this.#add(RDB_END);
     session.push(raw(this.#crc.digest()));
     await session.taken();
+  }
+
+  /**
+   * At the cluster port those whose slots this node is said to serve: so each is in the file of one node,
+   * also while it has no leader, or another than was last told of.
+   */
+  #places(): readonly BackedPartition[] {
+    const { backups, session, hasSlots, clusterNodes } = this.#context;
+    const all = backups.partitions(this.#namespace);
+    if (session.door !== 'cluster' || !hasSlots()) return all;
+    const ranges = clusterNodes().find(({ myself }) => myself)?.slots ?? [];
+    const isOwn = (slot: number) => ranges.some(([from, to]) => from <= slot && slot <= to);
+    return all.filter(({ firstSlot }) => isOwn(firstSlot));
   }
 
   /** Where too many are open, in a moment perhaps. */

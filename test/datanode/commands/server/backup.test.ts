@@ -62,8 +62,9 @@ test.each(['SYNC', 'PSYNC ? -1'])('%s sends a file whose end is marked', async (
 
 test('who wants replication is told that there is none', async () => {
   const node = new FakeNode();
-  expect(await ask(node, 'SYNC')).toMatch(/^-ERR kvorum has no replicas of this kind/);
+  expect(await ask(node, 'PSYNC ? -1')).toMatch(/^-ERR kvorum has no replicas of this kind/);
   expect(await ask(node, 'REPLCONF listening-port 6380')).toBe('+OK\r\n');
+  expect(await ask(node, 'SYNC')).toMatch(/^-ERR kvorum has no replicas of this kind/);
   expect(await ask(node, 'REPLCONF rdb-only 1')).toBe('+OK\r\n');
   expect(await ask(node, 'REPLCONF rdb-only 0')).toBe('+OK\r\n');
   expect(await ask(node, 'PSYNC ? -1')).toMatch(/^-ERR kvorum has no replicas of this kind/);
@@ -74,7 +75,22 @@ test('REPLCONF refuses what it does not know', async () => {
   const node = new FakeNode();
   expect(await ask(node, 'REPLCONF capa')).toBe('-ERR syntax error\r\n');
   expect(await ask(node, 'REPLCONF frob 1')).toBe('-ERR Unrecognized REPLCONF option: frob\r\n');
-  expect(await ask(node, 'REPLCONF rdb-filter-only functions')).toMatch(/^-ERR there is nothing/);
+  expect(await ask(node, 'REPLCONF rdb-filter-only functions')).toMatch(/^-ERR nothing of a file/);
+});
+
+test('SYNC without a word before it is sent a file', async () => {
+  const node = new FakeNode();
+  expect((await file(node, 'SYNC')).toString('latin1', 0, 5)).toBe('$EOF:');
+});
+
+test('at the cluster port it is of what CLUSTER SLOTS says that this node has', async () => {
+  const node = new FakeNode('cluster');
+  const text = (await file(node, 'SYNC')).toString('latin1');
+  expect(text).toContain('\0\u00010\u0001v');
+  expect(text).not.toContain('\0\u00011\u0001v');
+  node.slotted = false;
+  node.session.pushed.length = 0;
+  expect((await file(node, 'SYNC')).toString('latin1')).toContain('\0\u00011\u0001v');
 });
 
 test('a follower-read port sends no file', async () => {
