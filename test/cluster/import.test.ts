@@ -1,0 +1,178 @@
+/** `kvorum import` against real clusters: files that a real redis-server wrote, and one that runs. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasRedis } from '../datanode/commands/real-redis.ts';
+import { freeStorePort } from '../ports.ts';
+import { eventually, kvorum, pause, startCluster, type TestCluster } from './cluster.ts';
+import { allKeys, differences } from './same-keys.ts';
+import { fillEverything, Traffic } from './source-load.ts';
+
+const bounds = ['--maxmemory', '1gb', '--proto-max-bulk-len', '16777216'];
+let cluster: TestCluster;
+let source: Source;
+let ours: Redis;
+
+/** A redis-server on a port. */
+class Source {
+  readonly directory = mkdtempSync(join(tmpdir(), 'kvorum-source-'));
+  readonly port: number;
+  #child: ChildProcess | undefined;
+  client!: Redis;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  async start(...more: string[]): Promise<void> {
+    const flags = ['--port', String(this.port), '--dir', this.directory, '--save', ''];
+    this.#child = spawn('redis-server', [...flags, '--appendonly', 'no', ...bounds, ...more], {
+      stdio: 'ignore',
+    });
+    this.client = new Redis({ port: this.port });
+    await this.client.ping();
+  }
+
+  /** Written by SAVE. */
+  async file(): Promise<string> {
+    await this.client.save();
+    return join(this.directory, 'dump.rdb');
+  }
+
+  async stop(): Promise<void> {
+    this.client?.disconnect();
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function runImport(...args: readonly string[]): Promise<Ran> {
+  const child = begin(...args);
+  return ended(child);
+}
+
+function begin(...args: readonly string[]): ChildProcess {
+  return execFile(process.execPath, [kvorum, 'import', ...args, '--data', cluster.data], {
+    timeout: 200_000,
+  });
+}
+
+async function ended(child: ChildProcess): Promise<Ran> {
+  const said = { stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk) => {
+    said.stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => {
+    said.stderr += chunk;
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, ...said };
+}
+
+describe.skipIf(!hasRedis)('kvorum import', () => {
+  beforeAll(async () => {
+    source = new Source(await freeStorePort());
+    await Promise.all([
+      startCluster({ partitions: 4 }).then((started) => {
+        cluster = started;
+      }),
+      source.start(),
+    ]);
+    ours = new Redis({ port: cluster.gatewayPort(0) });
+    await fillEverything(source.client);
+  }, 300_000);
+
+  afterAll(async () => {
+    ours?.disconnect();
+    await source?.stop();
+    await cluster?.destroy();
+  }, 300_000);
+
+  test('a file arrives as it is, in every encoding', async () => {
+    const file = await source.file();
+    const check = await runImport(file, '--check', '--json');
+    expect(JSON.parse(check.stdout)).toMatchObject({ version: 10, hasChecksum: true, left: [] });
+    const ran = await runImport(file);
+    expect(ran).toMatchObject({ code: 0 });
+    expect(ran.stderr).not.toMatch(/kvorum:/);
+    expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
+    const again = await runImport(file);
+    expect(again.code).toBe(1);
+    expect(again.stderr).toMatch(/the key ".*" is there already: say --on-conflict replace/);
+  }, 300_000);
+
+  test('conflicts are kept or replaced, and a dry run changes nothing', async () => {
+    const file = await source.file();
+    await ours.set('text:1', 'ours');
+    await ours.rpush('list:large', 'ours');
+    const keys = await source.client.dbsize();
+    const dry = await runImport(file, '--dry-run', '--json');
+    expect(JSON.parse(dry.stdout)).toMatchObject({ existed: keys });
+    const kept = await runImport(file, '--on-conflict', 'skip', '--json');
+    expect(JSON.parse(kept.stdout)).toMatchObject({ existed: keys, refused: 0 });
+    expect(await ours.get('text:1')).toBe('ours');
+    expect(await ours.lindex('list:large', -1)).toBe('ours');
+    expect((await runImport(file, '--on-conflict', 'replace')).code).toBe(0);
+    expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
+  }, 300_000);
+
+  test('a damaged file and one that is cut are told; standard input is read', async () => {
+    const bytes = readFileSync(await source.file());
+    const bent = join(source.directory, 'bent.rdb');
+    bytes[bytes.length >> 1]! ^= 16;
+    writeFileSync(bent, bytes);
+    const damaged = await runImport(bent, '--on-conflict', 'replace');
+    expect(damaged.code).toBe(1);
+    expect(damaged.stderr).toMatch(/at byte \d+, in /);
+    bytes[bytes.length >> 1]! ^= 16;
+    const child = begin('-', '--on-conflict', 'replace');
+    child.stdin?.end(bytes.subarray(0, bytes.length - 3));
+    const cut = await ended(child);
+    expect(cut.code).toBe(1);
+    expect(cut.stderr).toMatch(/in the file's checksum: the file ends here: it is cut/);
+    expect((await runImport(await source.file(), '--on-conflict', 'replace')).code).toBe(0);
+  }, 300_000);
+
+  test('a running Redis is followed under load, over a broken link, until both are the same', async () => {
+    await ours.flushall();
+    const traffic = new Traffic(source.client);
+    const load = traffic.run();
+    const child = begin(
+      '--from',
+      `redis://127.0.0.1:${source.port}`,
+      '--until-caught-up',
+      '--json',
+    );
+    const ran = ended(child);
+    await eventually(120_000, 'it follows', async () => {
+      return /slave0:.*state=online.*offset=[1-9]/.test(await source.client.info('replication'));
+    });
+    await pause(1_000);
+    await source.client.call('CLIENT', 'KILL', 'TYPE', 'replica');
+    await pause(2_500);
+    traffic.stop();
+    await load;
+    const { code, stdout, stderr } = await ran;
+    expect({ code, stderr }).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('the stream goes on where it was'),
+    });
+    const told = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    expect(told.commands).toBeGreaterThan(100);
+    expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
+  }, 300_000);
+});
