@@ -1,51 +1,12 @@
 /** `kvorum import`: an RDB file, or a running Redis, into a cluster. */
 import { KvorumError } from '../../common/errors.ts';
-import { parseGlob } from '../../datanode/commands/texts/glob.ts';
 import { FileCheck } from './check-file.ts';
-import { type Choice, Importer } from './importer.ts';
-import { type OnConflict, onConflicts } from './key-writer.ts';
+import { choiceOf, type ImportFlags, warn } from './choice.ts';
+import { Importer } from './importer.ts';
 import { Progress } from './progress.ts';
 import { fileBytes, walkFile } from './rdb-file.ts';
 import { Report } from './report.ts';
-import { Target, type TargetFlags } from './target.ts';
-
-export interface ImportFlags extends TargetFlags {
-  readonly check?: boolean;
-  readonly dryRun?: boolean;
-  readonly onConflict: string;
-  readonly db?: number;
-  readonly namespace?: string;
-  readonly match?: string;
-  /** A running Redis in the place of a file. */
-  readonly from?: string;
-  readonly follow?: boolean;
-  readonly untilCaughtUp?: boolean;
-  readonly beginAnew?: boolean;
-  readonly json?: boolean;
-}
-
-export function choiceOf(flags: ImportFlags): Choice {
-  const { onConflict, db, namespace, match, dryRun, beginAnew } = flags;
-  if (!onConflicts.includes(onConflict as OnConflict)) {
-    throw new KvorumError(
-      'BAD_ARGUMENT',
-      `--on-conflict ${onConflict}: say ${onConflicts.join(', ')}`,
-    );
-  }
-  return {
-    database: db,
-    namespace,
-    match: match === undefined ? undefined : parseGlob(Buffer.from(match)),
-    onConflict: onConflict as OnConflict,
-    isDry: dryRun ?? false,
-    isAnew: beginAnew ?? false,
-  };
-}
-
-/** What is told while it goes on stays apart from its outcome. */
-export function warn(text: string): void {
-  process.stderr.write(`kvorum: ${text}\n`);
-}
+import { Target } from './target.ts';
 
 /** A file, or `-`. */
 export async function importFrom(file: string | undefined, flags: ImportFlags): Promise<void> {

@@ -2,12 +2,13 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText, say } from '../../admin/print.ts';
-import { choiceOf, type ImportFlags, warn } from '../import.ts';
-import { Importer, Namespaces } from '../importer.ts';
+import { choiceOf, type ImportFlags, warn } from '../choice.ts';
+import { dropPassed, Importer, Namespaces } from '../importer.ts';
 import { Progress } from '../progress.ts';
 import { walkStream } from '../rdb-file.ts';
 import { Report } from '../report.ts';
 import { redisAddress, Target } from '../target.ts';
+import { HeldDeadlines } from './held-deadlines.ts';
 import { Replication } from './replication.ts';
 import type { Spool } from './spool.ts';
 import { StreamApplier } from './stream-applier.ts';
@@ -16,6 +17,8 @@ import { StreamParser } from './stream-commands.ts';
 /** With no command for so long the source is quiet. */
 const QUIET_MS = 2_000;
 const LOOK_MS = 250;
+/** No more than a moment behind. */
+const NEAR_BYTES = 65_536;
 const SHOW_MS = 10_000;
 
 export async function migrate(from: string, flags: ImportFlags): Promise<void> {
@@ -26,11 +29,15 @@ export async function migrate(from: string, flags: ImportFlags): Promise<void> {
   const replication = new Replication(redisAddress(from, '--from'), warn);
   try {
     await replication.start();
-    const importer = new Importer(target, choice, report, namespaces);
+    const isFollowed = flags.follow === true || flags.untilCaughtUp === true;
+    const deadlines = new HeldDeadlines(report);
+    const ofKey = isFollowed ? deadlines.ofKey : dropPassed;
+    const importer = new Importer(target, choice, report, namespaces, ofKey);
     await importPicture(replication.picture, importer, report, flags);
-    if (flags.follow || flags.untilCaughtUp) {
-      say(`${report.get('keys')} keys are there; what the source does from now on follows`);
-      await follow(replication, new StreamApplier(target, namespaces, report), report, flags);
+    if (isFollowed) {
+      if (!flags.json) say(`${report.get('keys')} keys are there; what the source does follows`);
+      const applier = new StreamApplier(target, namespaces, report, deadlines);
+      await follow({ replication, applier, deadlines, target, report, flags });
     }
   } finally {
     await replication.stop();
@@ -60,16 +67,21 @@ async function* chunksOf(spool: Spool): AsyncGenerator<Buffer> {
   for (let bytes = await spool.read(); bytes !== undefined; bytes = await spool.read()) yield bytes;
 }
 
-async function follow(
-  replication: Replication,
-  applier: StreamApplier,
-  report: Report,
-  flags: ImportFlags,
-): Promise<void> {
+interface Following {
+  readonly replication: Replication;
+  readonly applier: StreamApplier;
+  readonly deadlines: HeldDeadlines;
+  readonly target: Target;
+  readonly report: Report;
+  readonly flags: ImportFlags;
+}
+
+async function follow(following: Following): Promise<void> {
+  const { replication, applier, deadlines, target } = following;
   const ended = new AbortController();
   const interrupted = () => void replication.stop();
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  const watching = watch(replication, applier, report, flags, ended.signal);
+  const watching = watch(following, ended.signal);
   try {
     const parser = new StreamParser();
     for await (const bytes of chunksOf(replication.stream)) {
@@ -77,10 +89,12 @@ async function follow(
       for (let command = parser.next(); command !== undefined; command = parser.next()) {
         if (!isSignOfLife(command.args)) replication.noteCommand();
         await applier.take(command);
+        await giveSomeBack(following, command.end);
       }
     }
     await applier.idle();
     replication.applied = applier.applied;
+    await deadlines.giveAllBack(target);
   } finally {
     ended.abort();
     await watching;
@@ -88,12 +102,19 @@ async function follow(
   }
 }
 
+/** Once what has come is on its way; a few at a time, so that nothing falls behind for it. */
+async function giveSomeBack(following: Following, end: number): Promise<void> {
+  const { replication, applier, deadlines, target } = following;
+  const isNear = () => replication.received - end <= NEAR_BYTES;
+  if (deadlines.count === 0 || applier.isWithin || !isNear()) return;
+  await applier.idle();
+  deadlines.letGo();
+  while (deadlines.count > 0 && isNear()) await deadlines.giveBack(target);
+}
+
 /** Tells the source and people how far it is, and ends it when the source is quiet. */
 async function watch(
-  replication: Replication,
-  applier: StreamApplier,
-  report: Report,
-  flags: ImportFlags,
+  { replication, applier, report, flags }: Following,
   signal: AbortSignal,
 ): Promise<void> {
   let shownMs = performance.now();

@@ -7,6 +7,7 @@ import type { Report } from '../report.ts';
 import type { Target } from '../target.ts';
 import { copyBetween, runAcross } from './across.ts';
 import { type CommandPlan, type Line, type PlacedLine, planOf } from './command-plan.ts';
+import type { HeldDeadlines } from './held-deadlines.ts';
 import { Lanes } from './lanes.ts';
 import type { StreamCommand } from './stream-commands.ts';
 
@@ -23,6 +24,7 @@ export class StreamApplier {
   readonly #namespaces: Namespaces;
   readonly #report: Report;
   readonly #lanes: Lanes;
+  readonly #deadlines: HeldDeadlines;
   #database = 0;
   /** Of the database that is selected; undefined: its commands are left out. */
   #client: Client | undefined;
@@ -32,7 +34,8 @@ export class StreamApplier {
   readonly #marks: Mark[] = [];
   #applied = 0;
 
-  constructor(target: Target, namespaces: Namespaces, report: Report) {
+  constructor(target: Target, namespaces: Namespaces, report: Report, deadlines: HeldDeadlines) {
+    this.#deadlines = deadlines;
     this.#target = target;
     this.#namespaces = namespaces;
     this.#report = report;
@@ -54,14 +57,21 @@ export class StreamApplier {
     this.#lanes.check();
   }
 
+  /** A transaction of the source has not come as a whole. */
+  get isWithin(): boolean {
+    return this.#queued !== undefined;
+  }
+
   /** Resolves when all has taken effect. */
   idle(): Promise<void> {
     return this.#lanes.idle();
   }
 
-  async #command(line: Line, mark: Mark): Promise<void> {
+  async #command(given: Line, mark: Mark): Promise<void> {
     if (!this.#isSelected) await this.#select(this.#database);
     const client = this.#client;
+    const namespace = this.#namespaces.of(this.#database);
+    const line = namespace === undefined ? given : this.#deadlines.ofLine(namespace, given);
     const plan = planOf(line, (key) => client?.partitionOf(key) ?? 0);
     if (plan.kind === 'select') return this.#select(plan.database);
     if (plan.kind === 'stop') throw new KvorumError('BAD_ARGUMENT', `the source sent ${plan.why}`);
