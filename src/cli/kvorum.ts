@@ -11,7 +11,7 @@ import { addBackupVerbs } from './backup/verbs.ts';
 import { addCertificateVerbs } from './certificates/verbs.ts';
 import { dataDirectory } from './data-flag.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
-import { addImportVerbs } from './import/verbs.ts';
+import { addImportVerbs, addRestoreVerbs } from './import/verbs.ts';
 import { endWhenUnread } from './unread-output.ts';
 
 endWhenUnread(process.stdout, process.argv[2], process.exit);
@@ -75,6 +75,7 @@ addCertificateVerbs(program);
 addBackupVerbs(program);
 addDemoVerbs(program);
 addImportVerbs(program);
+addRestoreVerbs(program);
 
 program.parseAsync().then(
   () => {},

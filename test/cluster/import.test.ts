@@ -60,15 +60,17 @@ interface Ran {
   readonly stderr: string;
 }
 
+function run(...args: readonly string[]): Promise<Ran> {
+  return ended(begin(...args));
+}
+
 function runImport(...args: readonly string[]): Promise<Ran> {
-  const child = begin(...args);
-  return ended(child);
+  return run('import', ...args);
 }
 
 function begin(...args: readonly string[]): ChildProcess {
-  return execFile(process.execPath, [kvorum, 'import', ...args, '--data', cluster.data], {
-    timeout: 200_000,
-  });
+  const bounded = { timeout: 200_000 };
+  return execFile(process.execPath, [kvorum, ...args, '--data', cluster.data], bounded);
 }
 
 async function ended(child: ChildProcess): Promise<Ran> {
@@ -130,6 +132,25 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
   }, 300_000);
 
+  test('a backup is restored into a namespace of other partitions, when all of it is there', async () => {
+    const directory = join(source.directory, 'backup');
+    expect(await run('backup', directory)).toMatchObject({ code: 0 });
+    const restored = await run('restore', directory, '--as', 'db5', '--partitions', '3');
+    expect(restored).toMatchObject({ code: 0 });
+    const again = new Redis({ port: cluster.gatewayPort(1), db: 5 });
+    expect(differences(await allKeys(again), await allKeys(ours))).toEqual([]);
+    again.disconnect();
+    const second = await run('restore', directory, '--as', 'db5');
+    expect(second.stderr).toMatch(/the namespace db5 has \d+ keys already: name another/);
+    const file = join(directory, 'default', '1.rdb');
+    const bytes = readFileSync(file);
+    bytes[bytes.length >> 1]! ^= 1;
+    writeFileSync(file, bytes);
+    const damaged = await run('restore', directory, '--as', 'db6');
+    expect(damaged.code).toBe(1);
+    expect(damaged.stderr).toMatch(/default\/1\.rdb is not what was written.*nothing was written/);
+  }, 300_000);
+
   test('a damaged file and one that is cut are told; standard input is read', async () => {
     const bytes = readFileSync(await source.file());
     const bent = join(source.directory, 'bent.rdb');
@@ -139,7 +160,7 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     expect(damaged.code).toBe(1);
     expect(damaged.stderr).toMatch(/at byte \d+, in /);
     bytes[bytes.length >> 1]! ^= 16;
-    const child = begin('-', '--on-conflict', 'replace');
+    const child = begin('import', '-', '--on-conflict', 'replace');
     child.stdin?.end(bytes.subarray(0, bytes.length - 3));
     const cut = await ended(child);
     expect(cut.code).toBe(1);
@@ -151,6 +172,9 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     await ours.flushall();
     const traffic = new Traffic(source.client);
     const load = traffic.run();
+    // lives at the source as long as somebody puts its deadline off
+    await source.client.set('session', 'alive', 'PX', 2_500);
+    const life = setInterval(() => void source.client.pexpire('session', 2_500), 500);
     const child = begin(
       '--from',
       `redis://127.0.0.1:${source.port}`,
@@ -166,6 +190,8 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     await pause(2_500);
     traffic.stop();
     await load;
+    clearInterval(life);
+    expect(await source.client.pexpire('session', 3_600_000)).toBe(1);
     const { code, stdout, stderr } = await ran;
     expect({ code, stderr }).toMatchObject({
       code: 0,

@@ -37,7 +37,7 @@ export class Report {
   /** Something that is not there now though the source has it. */
   refuse(what: string, why: string): void {
     this.refused++;
-    if (this.#refused.length === NAMED_MAX) return;
+    if (this.#refused.length >= NAMED_MAX) return;
     const text = `${what}: ${why}`;
     this.#refused.push(text);
     this.#warn(`left out ${text}`);
@@ -48,6 +48,14 @@ export class Report {
     if (this.#warnings.has(text) || this.#warnings.size === NAMED_MAX) return;
     this.#warnings.add(text);
     this.#warn(text);
+  }
+
+  /** Takes over what another has counted; its troubles were told. */
+  join(other: Report): void {
+    for (const [name, count] of other.#counts) this.add(name, count);
+    this.refused += other.refused;
+    this.#refused.push(...other.#refused.slice(0, NAMED_MAX - this.#refused.length));
+    for (const text of other.#warnings) this.#warnings.add(text);
   }
 
   /** 0: all is there; 2: something was left out. */

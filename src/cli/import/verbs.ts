@@ -1,5 +1,6 @@
 /** The verbs that bring data in, and their options. */
 import { type Command, InvalidArgumentError } from 'commander';
+import { several } from '../admin/verbs.ts';
 import { dataDirectory } from '../data-flag.ts';
 
 export function addImportVerbs(program: Command): void {
@@ -21,6 +22,24 @@ export function addImportVerbs(program: Command): void {
     });
 }
 
+export function addRestoreVerbs(program: Command): void {
+  place(program.command('restore <directory>'))
+    .description('bring the namespaces of a backup into a cluster, whatever its nodes are')
+    .option('--namespace <name>', 'only these; several: all of them', several)
+    .option('--as <name>', 'into a namespace of another name')
+    .option('--partitions <n>', 'of a namespace that is made (default: as it was)', whole)
+    .option('--replicas <n>', 'the same (default: as it was, or all nodes when fewer)', whole)
+    .option(
+      '--on-conflict <what>',
+      'into one with keys too: of keys that are there skip or replace',
+    )
+    .option('--parallel <n>', 'files at a time', whole, 4)
+    .option('--token <token>', 'of the placedriver, where one is configured (or KVORUM_TOKEN)')
+    .action(async (directory, flags) =>
+      (await import('../restore/restore.ts')).restore(directory, flags),
+    );
+}
+
 /** Where the keys go. */
 function place(command: Command): Command {
   return command
@@ -34,10 +53,6 @@ function place(command: Command): Command {
     .option('--username <name>', 'of the cluster, if not the user default')
     .option('--password <text>', 'of that user (or KVORUM_PASSWORD)')
     .option('--json', 'print JSON');
-}
-
-function several(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...text.split(',').map((one) => one.trim())];
 }
 
 function whole(text: string): number {
