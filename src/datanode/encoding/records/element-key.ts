@@ -42,7 +42,8 @@ export const elementTags = {
   stream: [tags.streamEntry, tags.streamGroup, tags.streamPending],
 } as const;
 
-const elementTagSet: ReadonlySet<number> = new Set(Object.values(elementTags).flat());
+/** Kinds of records that begin with their collection's slot and version. */
+export const elementTagSet: ReadonlySet<number> = new Set(Object.values(elementTags).flat());
 
 /** Index of the entry that made the collection of an element's key; −1: it is no element's. */
 export function madeAt(encoded: Buffer): number {

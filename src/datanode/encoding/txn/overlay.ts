@@ -8,8 +8,7 @@
 import { SteadyList } from '../../../common/steady-list.ts';
 import { SteadyMap } from '../../../common/steady-map.ts';
 import type { KeyRange, KeyValue } from '../../engine/engine.ts';
-import { ELEMENT_PREFIX_BYTES } from '../records/element-key.ts';
-import { tags } from '../records/tags.ts';
+import { ELEMENT_PREFIX_BYTES, elementTagSet } from '../records/element-key.ts';
 import { sortStepwise } from '../steps/stepwise-sort.ts';
 
 /** One change of a Txn as observers see it; `after` is undefined for a deletion. */
@@ -240,24 +239,13 @@ export class Overlay {
   }
 }
 
-/** Kinds of records that begin with their collection's slot and version. */
-const elementTags: ReadonlySet<number> = new Set([
-  tags.hashField,
-  tags.listElement,
-  tags.setMember,
-  tags.zsetMember,
-  tags.zsetScore,
-  tags.hashDue,
-  tags.zsetBlock,
-]);
-
 function prefixOf(name: string): string {
   return placeOf(name) ?? name.slice(0, 1);
 }
 
 /** Of an element: tag, slot and version of its collection. */
 function placeOf(name: string): string | undefined {
-  return elementTags.has(name.charCodeAt(0)) ? name.slice(0, ELEMENT_PREFIX_BYTES) : undefined;
+  return elementTagSet.has(name.charCodeAt(0)) ? name.slice(0, ELEMENT_PREFIX_BYTES) : undefined;
 }
 
 function bytesOf({ name, after }: Named): number {
@@ -270,7 +258,7 @@ function lengthOf(value: Buffer | undefined): number {
 
 /** Not a bound that is shorter than the keys it lies between. */
 function isWhole(prefix: string): boolean {
-  return prefix.length === (elementTags.has(prefix.charCodeAt(0)) ? ELEMENT_PREFIX_BYTES : 1);
+  return prefix.length === (elementTagSet.has(prefix.charCodeAt(0)) ? ELEMENT_PREFIX_BYTES : 1);
 }
 
 /** Behind every name with `prefix`, and not behind any other that comes later; or too early. */
