@@ -410,3 +410,18 @@ describe('who runs scripts may do whatever a script can', () => {
     expect(refusal(node, 'kv.once id-of-session 1 1 get app:k')).toBe('');
   });
 });
+
+test('only who may read all keys takes backups', () => {
+  const node = new FakeNode();
+  const rules = 'on nopass -@all +kv.backup +sync +psync +replconf';
+  node.acl.setUsers([
+    { user: 'default', rules: `${rules} ~app:*` },
+    { user: 'all', rules: `${rules} %R~*` },
+  ]);
+  const lines = ['kv.backup open 0', 'kv.backup next n1/a 0', 'sync', 'psync ? -1'];
+  node.session.user = 'default';
+  for (const line of lines) expect(refusal(node, line), line).toMatch(/^NOPERM/);
+  expect(refusal(node, 'kv.backup help')).toBe('');
+  node.session.user = 'all';
+  for (const line of lines) expect(refusal(node, line), line).toBe('');
+});

@@ -76,6 +76,19 @@ const subcommands: readonly Subcommand[] = [
   ['close', 3, '0.1.0', 'Lets a state go.', close],
 ];
 
+const row = container(
+  'kv.backup',
+  '0.1.0',
+  'A container for backups of partitions.',
+  flags,
+  subcommands,
+);
+
 export const backupCommands: readonly Command[] = [
-  container('kv.backup', '0.1.0', 'A container for backups of partitions.', flags, subcommands),
+  {
+    ...row,
+    subcommands: row.subcommands!.map((one) =>
+      one.name === 'kv.backup|help' ? one : { ...one, readsAnyKey: true },
+    ),
+  },
 ];

@@ -164,6 +164,8 @@ function raw(bytes: Buffer): Reply {
 
 const flags: readonly CommandFlag[] = ['admin', 'noscript', 'no_multi'];
 
+const SENDS = 'Sends an RDB file of the namespace.';
+
 export const replicationCommands: readonly Command[] = [
   serverRow(
     'replconf',
@@ -173,6 +175,6 @@ export const replicationCommands: readonly Command[] = [
     'Tells what a client of SYNC wants.',
     replconf,
   ),
-  serverRow('sync', 1, flags, '1.0.0', 'Sends an RDB file of the namespace.', sync),
-  serverRow('psync', -3, flags, '2.8.0', 'Sends an RDB file of the namespace.', psync),
+  { ...serverRow('sync', 1, flags, '1.0.0', SENDS, sync), readsAnyKey: true },
+  { ...serverRow('psync', -3, flags, '2.8.0', SENDS, psync), readsAnyKey: true },
 ];
