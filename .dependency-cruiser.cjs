@@ -131,7 +131,7 @@ const folders = {
     ['rows'],
     ['texts', 'sessions'],
     ['members', 'transactions', 'scripts', 'pubsub', 'docs'],
-    ['strings', 'sketches', 'hashes', 'lists', 'sets', 'zsets', 'streams', 'keys', 'scanning', 'cluster', 'zan'],
+    ['functions', 'strings', 'sketches', 'hashes', 'lists', 'sets', 'zsets', 'streams', 'keys', 'scanning', 'cluster', 'zan'],
     ['blocking', 'geo', 'connection', 'server', 'users'],
     ['table'],
   ],

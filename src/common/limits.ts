@@ -203,6 +203,17 @@ export const limits = {
   scriptPutBytesMax: 128 * MIB,
   /** What the commands before it in its entry have put: beyond, a script does not begin. */
   scriptEntryPutBytesMax: 128 * MIB,
+  // libraries of functions, the same on every node as well
+  /** All that a partition keeps of them, with their records; how many; a name of one, or of a function. */
+  librariesBytesMax: 4 * MIB,
+  librariesMax: 1_024,
+  libraryNameBytesMax: 255,
+  /** Code of libraries that a process keeps compiled. */
+  librariesCompiledBytes: 4 * MIB,
+  /** What one does while it is loaded, as it is before each call of a function; of all that are restored at once. */
+  libraryLoadStepsMax: 1_000_000,
+  libraryLoadBytesMax: 16 * MIB,
+  librariesRestoreStepsMax: 50_000_000,
   /** Tables within each other in what a script answers; replies that are decoded have no more. */
   scriptReplyDepthMax: 120,
   replyNestingMax: 128,

@@ -74,11 +74,13 @@ export function refuseInWatch(
   throw ownError('BAD_ARGUMENT', `options of ${name} in a watch: give them to watch()`);
 }
 
-/** About all keys of the namespace, or scripts that all partitions keep; of CLUSTER, about those of a slot. */
+/** About all keys of the namespace, or scripts and libraries that all partitions keep; of CLUSTER, about those of a slot. */
 export const aboutAllKeys: ReadonlySet<string> = new Set([
   ...['scan', 'keys', 'randomkey', 'dbsize', 'flushall', 'flushdb'],
   ...['cluster countkeysinslot', 'cluster getkeysinslot'],
   ...['script load', 'script exists', 'script flush'],
+  ...['function load', 'function delete', 'function flush', 'function restore'],
+  ...['function list', 'function dump', 'function stats'],
 ]);
 
 /**
@@ -92,7 +94,7 @@ export function refuseOfOneNode(
 ): void {
   const { groups, partitions } = table.content;
   if (groups || partitions.length === 0) return;
-  const hasSubcommands = name === 'cluster' || name === 'script';
+  const hasSubcommands = /^(?:cluster|script|function)$/.test(name);
   const whole = hasSubcommands ? `${name} ${String(line[1]).toLowerCase()}` : name;
   if (!aboutAllKeys.has(whole)) return;
   throw ownError(

@@ -92,7 +92,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly StreamEntry[] | readonly string[]', 'xclaim'],
   ['StreamClaim', 'xautoclaim'],
   ['Nested', 'xgroup xinfo'],
-  ['Nested', 'eval eval_ro evalsha evalsha_ro script'],
+  ['Nested', 'eval eval_ro evalsha evalsha_ro script fcall fcall_ro function'],
   ['Nested', 'lcs object memory client cluster pubsub config module debug latency slowlog acl'],
 ];
 
@@ -324,7 +324,9 @@ function parametersOf(row: Command): string {
     const argument = all[at]!;
     const type = fixedType(argument);
     if (type === undefined) break;
-    const name = camelCase(argument.name);
+    const camel = camelCase(argument.name);
+    // a word of the language
+    const name = camel === 'function' ? 'functionName' : camel;
     const twice = found.some((one) => one.startsWith(`${name}:`));
     found.push(`${twice ? `${name}2` : name}: ${type}`);
   }

@@ -3,11 +3,10 @@
  * be loaded as they are. Nobody can run them.
  */
 const subcommands: Readonly<Record<string, string>> = {
-  function: 'delete dump flush help kill list load restore stats',
   module: 'load loadex unload',
 };
 
-const plain = 'failover fcall fcall_ro function migrate pfdebug replicaof slaveof';
+const plain = 'failover migrate pfdebug replicaof slaveof';
 
 /** In lower case, subcommands as `script|load`. */
 export const absentCommands: ReadonlySet<string> = new Set([

@@ -162,7 +162,8 @@ function keyless(command: DataCommand, args: CommandLine, world: DispatchWorld):
   const isRefused = doorOf(world) === 'follower' && command.kind === 'write';
   if (isRefused && !keepsScripts(command)) return refusal(command, readOnly);
   if (command.fanOut?.merge === 'scan') return scan(command, args, mine, world);
-  const parts = mine.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
+  const asked = command.fanOut?.merge === 'one' ? [mine[0] ?? all[0]!] : mine;
+  const parts = asked.map(({ partition }) => ({ partition, line: args, keyAt: [] }));
   return { kind: 'many', command, parts };
 }
 

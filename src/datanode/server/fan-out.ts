@@ -3,6 +3,7 @@ import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
+import { isSettled, plainRefusal } from '../commands/rows/settled.ts';
 import { saysDone } from '../commands/sessions/kept-reply.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { decodeReply, decodeRows } from '../resp/decode-reply.ts';
@@ -62,10 +63,15 @@ export function mergeReplies(
   if (answers.reduce((sum, { reply }) => sum + replyBytes(reply), 0) > limits.replyBytesMax) {
     return replyTooLarge(merge === 'concat' ? 'SCAN' : 'fewer keys').reply;
   }
-  const plain = answers.map((answer) => ({ ...answer, reply: decoded(answer.reply, merge) }));
+  if (merge === 'one') return answers[0]?.reply ?? NULL;
+  const plain = settled(
+    answers.map((answer) => ({ ...answer, reply: decoded(answer.reply, merge) })),
+    merge,
+  );
   // of OK nothing is lost
+  const isOkEnough = merge === 'ok' || merge === 'settled';
   const failed = plain.filter(
-    ({ reply }) => reply.kind === 'error' && !(merge === 'ok' && saysDone(reply)),
+    ({ reply }) => reply.kind === 'error' && !(isOkEnough && saysDone(reply)),
   );
   if (failed.length > 0) return failure(command, plain, failed);
   const replies = plain.map(({ reply }) => reply);
@@ -79,6 +85,7 @@ export function mergeReplies(
     case 'concat':
       return concatenated(replies);
     case 'ok':
+    case 'settled':
       return replies.find(({ kind }) => kind !== 'error') ?? OK;
     case 'any': {
       const found = replies.filter((reply) => reply.kind !== 'null');
@@ -91,6 +98,20 @@ export function mergeReplies(
     default:
       return unreachable(merge);
   }
+}
+
+/** Where it was done before, and is done by now in others, it is no failure. */
+function settled(answers: readonly PartAnswer[], merge: FanOut['merge']): readonly PartAnswer[] {
+  if (merge !== 'settled') return answers;
+  const done = answers.find(({ reply }) => reply.kind !== 'error');
+  if (done === undefined) {
+    const others = answers.filter(({ reply }) => !isSettled(reply));
+    const left = others.length > 0 ? others : answers;
+    return left.map((answer) => ({ ...answer, reply: plainRefusal(answer.reply) }));
+  }
+  return answers.map((answer) =>
+    isSettled(answer.reply) ? { ...answer, reply: done.reply } : answer,
+  );
 }
 
 /** As data, but for arrays that are joined as the bytes they are, and what is in rows. */

@@ -90,6 +90,7 @@ export type ReadName =
   | 'dbsize'
   | 'eval_ro'
   | 'evalsha_ro'
+  | 'fcall_ro'
   | 'ping'
   | 'echo'
   | 'cluster'

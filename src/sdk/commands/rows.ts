@@ -206,6 +206,9 @@ evalsha w 2:n0,1,1
 eval_ro r 2:n0,1,1
 evalsha_ro r 2:n0,1,1
 script n
+fcall w 2:n0,1,1
+fcall_ro r 2:n0,1,1
+function n
 kv.once c
 kv.session c 3:r0,1
 ping r

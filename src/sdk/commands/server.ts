@@ -32,6 +32,20 @@ export interface ServerCommands {
     subcommand: Word<'LOAD' | 'EXISTS' | 'FLUSH' | 'KILL' | 'DEBUG' | 'HELP'>,
     ...more: Variadic
   ): Promise<Nested>;
+  /** Calls a function. `FCALL function numkeys [key]* [arg]*` */
+  fcall(functionName: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /** Calls a function that only reads. `FCALL_RO function numkeys [key]* [arg]*` */
+  fcall_ro(functionName: Value, numkeys: Numeric, ...more: Variadic): Promise<Nested>;
+  /**
+   * A container for commands about libraries of functions. `FUNCTION LOAD | DELETE | FLUSH |
+   * RESTORE | LIST | DUMP | STATS | KILL | HELP`
+   */
+  function(
+    subcommand: Word<
+      'LOAD' | 'DELETE' | 'FLUSH' | 'RESTORE' | 'LIST' | 'DUMP' | 'STATS' | 'KILL' | 'HELP'
+    >,
+    ...more: Variadic
+  ): Promise<Nested>;
   /** Returns the server's liveliness response. `PING [message]` */
   ping(...message: Variadic): Promise<string>;
   /** Returns the given string. `ECHO message` */

@@ -1,8 +1,9 @@
 /** What a client is told of a command over several partitions when not all of them answered plainly. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { FanOut } from '../../../src/datanode/commands/rows/command.ts';
+import { DIFFERS } from '../../../src/datanode/commands/rows/settled.ts';
 import { DONE } from '../../../src/datanode/commands/sessions/kept-reply.ts';
-import { array, error, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
+import { array, bulk, error, integer, OK, type Reply } from '../../../src/datanode/resp/reply.ts';
 import { mergeReplies } from '../../../src/datanode/server/fan-out.ts';
 import type { Fate } from '../../../src/datanode/server/lane.ts';
 
@@ -117,4 +118,38 @@ test('what every partition has is what all of them say they have, item by item',
   const bytes = Buffer.from('*2\r\n:1\r\n:1\r\n');
   expect(every([{ kind: 'encoded', bytes }, 'done'], flags(0, 1))).toEqual(flags(0, 1)[0]);
   expect(text(every(flags(1), [DOWN, 'not-proposed']))).toBe('CLUSTERDOWN nothing happened');
+});
+
+describe('a library is where it was asked for in all partitions, or the client is told', () => {
+  const name: Reply = bulk('lib');
+  const there = error("ERR Library 'lib' already exists");
+  const other = error(`${there.kind === 'error' ? there.text : ''}${DIFFERS}`);
+  const gone = error('ERR Library not found');
+
+  test('one that was in some of them before is loaded now, and removed from the others', () => {
+    expect(merged('settled', [there, 'done'], [name, 'done'])).toEqual(name);
+    expect(merged('settled', [OK, 'done'], [encoded(gone), 'done'])).toEqual(OK);
+  });
+
+  test('one that was in all of them is refused as Redis does, whatever its code', () => {
+    expect(merged('settled', [there, 'done'], [there, 'done'])).toEqual(there);
+    expect(merged('settled', [there, 'done'], [other, 'done'])).toEqual(there);
+    expect(merged('settled', [gone, 'done'], [gone, 'done'])).toEqual(gone);
+  });
+
+  test('with other code in some it is not loaded there', () => {
+    expect(text(merged('settled', [name, 'done'], [other, 'done'], [there, 'done']))).toMatch(
+      /^PARTIALOUTCOME .*: done for 'a' 'c'; not done for 'b'; unknown for none$/,
+    );
+  });
+
+  test('where a partition has no leader nobody is told that it is there', () => {
+    expect(merged('settled', [there, 'done'], [DOWN, 'not-proposed'])).toEqual(DOWN);
+    expect(text(merged('settled', [there, 'done'], [UNKNOWN, 'unknown']))).toMatch(
+      /^PARTIALOUTCOME .* unknown for 'b'$/,
+    );
+    expect(text(merged('settled', [name, 'done'], [DOWN, 'not-proposed']))).toMatch(
+      /^PARTIALOUTCOME /,
+    );
+  });
 });

@@ -149,7 +149,10 @@ test('ACL CAT scripting names what Redis has there', async () => {
     .split('\r\n')
     .filter((_, at) => at % 2 === 0 && at > 0);
   expect(names.filter((name) => name !== '').sort()).toEqual(
-    ['eval', 'eval_ro', 'evalsha', 'evalsha_ro'].concat(
+    ['eval', 'eval_ro', 'evalsha', 'evalsha_ro', 'fcall', 'fcall_ro'].concat(
+      ['delete', 'dump', 'flush', 'help', 'kill', 'list', 'load', 'restore', 'stats'].map(
+        (name) => `function|${name}`,
+      ),
       ['debug', 'exists', 'flush', 'help', 'kill', 'load'].map((name) => `script|${name}`),
     ),
   );

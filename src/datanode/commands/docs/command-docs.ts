@@ -56,8 +56,9 @@ export const aclCategories: readonly string[] = [
 ];
 
 export function categoriesOf({ flags, categories }: Command): string[] {
-  // as in Redis: of scripts nothing is said but that they are some
-  const implied = categories.includes('scripting') ? [] : flags;
+  // as in Redis: of scripts it is not said that they read
+  const isScript = categories.includes('scripting');
+  const implied = isScript ? flags.filter((flag) => flag !== 'readonly') : flags;
   const found = new Set<string>(implied.flatMap((flag) => impliedCategories[flag] ?? []));
   for (const category of categories) found.add(category);
   if (!found.has('fast')) found.add('slow');

@@ -338,6 +338,13 @@ swapdb index1:integer index2:integer
 `;
 
 const scripting = `
+fcall function:string numkeys [key]* [arg]*
+fcall_ro function:string numkeys [key]* [arg]*
+function|delete library-name:string
+function|flush flush-type=[ASYNC | SYNC]
+function|list [LIBRARYNAME library-name-pattern:string] [WITHCODE]
+function|load [REPLACE] function-code:string
+function|restore serialized-value:string policy=[FLUSH | APPEND | REPLACE]
 eval script:string numkeys [key]* [arg]*
 eval_ro script:string numkeys [key]* [arg]*
 evalsha sha1 numkeys [key]* [arg]*

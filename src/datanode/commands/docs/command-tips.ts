@@ -17,7 +17,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   {
     tips: ['nondeterministic_output_order'],
     of:
-      'command command|docs command|info command|list hgetall hkeys hvals module|list ' +
+      'command command|docs command|info command|list function|list hgetall hkeys hvals module|list ' +
       'sdiff sinter smembers sunion',
   },
   {
@@ -45,6 +45,10 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
     of: 'config|set latency|reset script|flush script|load slowlog|reset',
   },
   {
+    tips: ['nondeterministic_output', 'request_policy:all_shards', 'response_policy:special'],
+    of: 'function|stats',
+  },
+  {
     tips: ['request_policy:all_shards', 'response_policy:special', 'nondeterministic_output'],
     of: 'randomkey',
   },
@@ -62,7 +66,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:all_succeeded'],
-    of: 'flushall flushdb memory|purge ping',
+    of: 'flushall flushdb memory|purge ping function|load function|delete function|flush function|restore',
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:agg_logical_and'],
@@ -70,7 +74,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:all_shards', 'response_policy:one_succeeded'],
-    of: 'script|kill',
+    of: 'script|kill function|kill',
   },
   {
     tips: ['request_policy:multi_shard'],

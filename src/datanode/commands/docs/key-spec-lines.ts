@@ -80,11 +80,11 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   },
   {
     specs: ['index 2 · keynum 0 1 1 · RW access update'],
-    of: 'eval evalsha',
+    of: 'eval evalsha fcall',
   },
   {
     specs: ['index 2 · keynum 0 1 1 · RO access'],
-    of: 'eval_ro evalsha_ro',
+    of: 'eval_ro evalsha_ro fcall_ro',
   },
   {
     specs: ['index 1 · range -1 1 0 · RO access'],

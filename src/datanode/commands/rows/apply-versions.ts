@@ -10,4 +10,6 @@ export const applyVersions = {
   scripts: 6,
   /** Streams: XADD and its relatives, and waits of XREADGROUP. */
   streams: 7,
+  /** FUNCTION and FCALL. */
+  functions: 8,
 } as const;

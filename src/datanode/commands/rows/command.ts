@@ -52,9 +52,21 @@ export interface FanOut {
    * sum: add integers · keyOrder: one array item per key, in the request's order ·
    * rows: a map of those keys that have something, or null ·
    * concat: join arrays · ok: OK when all say OK · any: the first that is not null ·
-   * every: one array, an item of it holds where it holds in all · scan: SCAN's own cursor walk.
+   * every: one array, an item of it holds where it holds in all · scan: SCAN's own cursor walk ·
+   * settled: where some have done it and the others had before, it is done (`settled.ts`) ·
+   * one: only one of them is asked.
    */
-  readonly merge: 'sum' | 'keyOrder' | 'rows' | 'concat' | 'ok' | 'any' | 'every' | 'scan';
+  readonly merge:
+    | 'sum'
+    | 'keyOrder'
+    | 'rows'
+    | 'concat'
+    | 'ok'
+    | 'any'
+    | 'every'
+    | 'scan'
+    | 'settled'
+    | 'one';
   /** Of keys that all stand before what goes with them; undefined: the line is not dealt out. */
   readonly halves?: (args: readonly Buffer[]) => Halves | undefined;
 }

@@ -8,6 +8,7 @@ import { compile } from '../../lua/syntax/compile.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaSyntaxError } from '../../lua/syntax/syntax-error.ts';
 import { guarded, MachineDefect } from './machine-defect.ts';
+import { Remembered } from './remembered.ts';
 import { lineOf, textOf } from './script-errors.ts';
 import { parseShebang, type ScriptFlags } from './shebang.ts';
 
@@ -23,19 +24,9 @@ export type Compiling =
   /** An error's text. */
   | { readonly ok: false; readonly message: string };
 
-interface Remembered {
-  readonly script: Script;
-  readonly bytes: number;
-}
-
 const NOT_COMPILED_HERE =
   'ERR the script met a defect of kvorum and cannot be compiled here: please report the script';
-/** What a script takes at least. */
-const SCRIPT_BYTES_MIN = 1_024;
-
-/** The one that was asked for longest ago comes first. */
-const remembered = new Map<string, Remembered>();
-let rememberedBytes = 0;
+const remembered = new Remembered<Script>(limits.scriptsCompiledBytes);
 
 export function shaOf(body: Buffer): string {
   return createHash('sha1').update(body).digest('hex');
@@ -43,16 +34,12 @@ export function shaOf(body: Buffer): string {
 
 /** What of them this process remembers: how many, and bytes of their bodies. */
 export function rememberedScripts(): { readonly count: number; readonly bytes: number } {
-  return { count: remembered.size, bytes: rememberedBytes };
+  return { count: remembered.count, bytes: remembered.bytes };
 }
 
 /** One that was compiled lately. */
 export function knownScript(sha: string): Script | undefined {
-  const found = remembered.get(sha);
-  if (found === undefined) return undefined;
-  remembered.delete(sha);
-  remembered.set(sha, found);
-  return found.script;
+  return remembered.get(sha);
 }
 
 export function compileScript(body: Buffer, sha = shaOf(body)): Compiling {
@@ -63,7 +50,7 @@ export function compileScript(body: Buffer, sha = shaOf(body)): Compiling {
   try {
     const proto = guarded(() => compile(shebang.source));
     const script = { sha, proto, flags: shebang.flags };
-    remember(script, Math.max(body.length, SCRIPT_BYTES_MIN));
+    remembered.add(sha, script, body.length);
     return { ok: true, script };
   } catch (failure) {
     if (failure instanceof MachineDefect) return { ok: false, message: NOT_COMPILED_HERE };
@@ -74,14 +61,4 @@ export function compileScript(body: Buffer, sha = shaOf(body)): Compiling {
 
 function notCompiled(message: string): string {
   return `ERR Error compiling script (new function): ${lineOf(textOf(message))}`;
-}
-
-function remember(script: Script, bytes: number): void {
-  remembered.set(script.sha, { script, bytes });
-  rememberedBytes += bytes;
-  for (const [sha, { bytes: freed }] of remembered) {
-    if (rememberedBytes <= limits.scriptsCompiledBytes) return;
-    remembered.delete(sha);
-    rememberedBytes -= freed;
-  }
 }

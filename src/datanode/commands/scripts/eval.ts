@@ -51,11 +51,11 @@ export function evalShaReadOnlyOf(resolve: Resolve): Run<View> {
 }
 
 /** Each replica holds what an entry puts, and the script might put as much again. */
-function isEntryFull({ entryPutBytes = 0 }: WriteView): boolean {
+export function isEntryFull({ entryPutBytes = 0 }: WriteView): boolean {
   return entryPutBytes > limits.scriptEntryPutBytesMax;
 }
 
-const ENTRY_FULL: Reply = error(
+export const ENTRY_FULL: Reply = error(
   `ERR the commands before the script in its entry of the log, those of its transaction or pipeline, have ` +
     `put more than ${limits.scriptEntryPutBytesMax} bytes: nothing happened, send it again later`,
 );

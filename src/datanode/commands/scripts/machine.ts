@@ -9,13 +9,13 @@ import { stringLibrary } from '../../lua/library/string.ts';
 import { structLibrary } from '../../lua/library/struct.ts';
 import { tableLibrary } from '../../lua/library/table.ts';
 import { globalsOf, shareGlobals } from '../../lua/machine/globals.ts';
-import { Machine, type ScriptRun } from '../../lua/machine/machine.ts';
+import { Machine, type MachineLimits, type ScriptRun } from '../../lua/machine/machine.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaTable } from '../../lua/values/table.ts';
 import { redisLibrary } from './redis-library.ts';
 import type { ScriptCall } from './script-args.ts';
 
-const shared = shareGlobals({
+export const scriptGlobals = shareGlobals({
   string: stringLibrary(),
   table: tableLibrary(),
   math: mathLibrary(),
@@ -25,6 +25,16 @@ const shared = shareGlobals({
   cmsgpack: cmsgpackLibrary(),
   redis: redisLibrary,
 });
+
+/** What a run may come to. */
+export function scriptLimits(): MachineLimits {
+  return {
+    steps: limits.scriptStepsMax,
+    bytes: limits.scriptBytesMadeMax,
+    pauseSteps: limits.scriptPauseSteps,
+    callSteps: limits.scriptCallStepsMax,
+  };
+}
 
 /**
  * Yields as the machine says; what it asks of its host are HostRequests of `redis-library.ts`. `seed`, 32 bits: where
@@ -36,17 +46,13 @@ export function* startScript(
   seed: number,
 ): Slices<ScriptRun> {
   const own = { KEYS: yield* listOf(keys), ARGV: yield* listOf(args) };
-  const machine = new Machine(globalsOf(shared, own), {
-    steps: limits.scriptStepsMax,
-    bytes: limits.scriptBytesMadeMax,
-    pauseSteps: limits.scriptPauseSteps,
-    callSteps: limits.scriptCallStepsMax,
-  });
+  const machine = new Machine(globalsOf(scriptGlobals, own), scriptLimits());
   seedRandomNumbers(machine, seed);
   return machine.run(proto, []);
 }
 
-function* listOf(values: readonly Buffer[]): Slices<LuaTable> {
+/** `KEYS` or `ARGV`. */
+export function* listOf(values: readonly Buffer[]): Slices<LuaTable> {
   const list = new LuaTable();
   for (let at = 0; at < values.length; at++) {
     if (at > 0 && isGlanceDue(at)) yield GLANCE;

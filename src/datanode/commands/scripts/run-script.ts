@@ -34,25 +34,46 @@ const SEEDS = 2 ** 32;
 const DEFECT =
   'ERR the script met a defect of kvorum and was ended there, what it had written stays';
 
+/** What is run: a script, or a function of a library. */
+export interface Program {
+  /** As errors name it: a script's SHA-1. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+  /** `seed`, 32 bits: where its random numbers begin. */
+  readonly run: (driver: ProgramRun, seed: number) => Slices<Values>;
+}
+
 /** Where the script may write, `ground` has a store. */
-export function* runScript(ground: Ground, script: Script, call: ScriptCall): Slices<Reply> {
-  const { sha } = script;
-  const run = new ScriptRun(script.flags.isReadOnly ? { ...ground, store: undefined } : ground);
+export function runScript(ground: Ground, script: Script, call: ScriptCall): Slices<Reply> {
+  return runProgram(ground, {
+    name: script.sha,
+    isReadOnly: script.flags.isReadOnly,
+    *run(driver, seed) {
+      return yield* driver.drive(yield* startScript(script.proto, call, seed));
+    },
+  });
+}
+
+/** The same of any program. */
+export function* runProgram(ground: Ground, program: Program): Slices<Reply> {
+  const { name } = program;
+  const run = new ProgramRun(program.isReadOnly ? { ...ground, store: undefined } : ground);
   try {
     const seed = Math.floor(ground.context.random() * SEEDS);
-    const values = yield* run.drive(yield* startScript(script.proto, call, seed));
+    const values = yield* program.run(run, seed);
     return yield* luaToReply(values[0], run.protocol);
   } catch (failure) {
-    if (failure instanceof LuaError) return uncaught(sha, failure);
-    if (failure instanceof ScriptLimitError) return ended(sha, `ERR ${failure.message}`);
+    if (failure instanceof LuaError) return uncaught(name, failure);
+    if (failure instanceof ScriptLimitError) return ended(name, `ERR ${failure.message}`);
     if (failure instanceof ReplyTooLargeError) return failure.reply;
     if (failure instanceof MachineDefect)
-      return ended(sha, `${DEFECT} (${failure.message}): please report the`);
+      return ended(name, `${DEFECT} (${failure.message}): please report the`);
     throw failure;
   }
 }
 
-class ScriptRun {
+/** One run, with what it has chosen and done so far. */
+export class ProgramRun {
   protocol: Protocol = 2;
   readonly #ground: Ground;
   readonly #putBefore: number;
@@ -63,6 +84,7 @@ class ScriptRun {
     this.#putBefore = ground.store?.putBytes ?? 0;
   }
 
+  /** To the end of what the machine has begun. */
   *drive(machine: MachineRun): Slices<Values> {
     let step = guarded(() => machine.next([]));
     while (!step.done) {

@@ -2,7 +2,6 @@
 import { limits } from '../../../common/limits.ts';
 import { LuaError, type Position } from '../../lua/values/error.ts';
 import { LuaTable } from '../../lua/values/table.ts';
-import type { LuaValue } from '../../lua/values/value.ts';
 import { error, type Reply } from '../../resp/reply.ts';
 import { replyTooLarge } from '../../resp/reply-pile.ts';
 
@@ -39,9 +38,12 @@ export function errorText(message: string): string {
 }
 
 /** What a script answers that ended with an error which nothing in it caught. */
-export function uncaught(sha: string, { value, position }: LuaError): Reply {
-  const text = uncaughtText(value);
+export function uncaught(sha: string, failure: LuaError): Reply {
+  const { position } = failure;
+  const text = errorMessage(failure);
   if (text.length > limits.replyBytesMax) return replyTooLarge('a shorter text of the error').reply;
+  // it was no function of Lua that ran
+  if (position === undefined) return error(lineOf(textOf(text)));
   return ended(sha, text, position);
 }
 
@@ -51,7 +53,8 @@ export function ended(sha: string, message: string, position?: Position): Reply 
   return error(lineOf(`${textOf(message)} script: ${sha}${where}.`));
 }
 
-function uncaughtText(value: LuaValue): string {
+/** What an error says that nothing caught, with its code. */
+export function errorMessage({ value }: LuaError): string {
   const inner = value instanceof LuaTable ? value.get('err') : value;
   if (typeof inner === 'string') return inner === value ? `ERR ${inner}` : inner;
   if (typeof inner === 'number' || typeof inner === 'boolean') return `ERR ${inner}`;

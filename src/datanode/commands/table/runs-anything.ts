@@ -32,11 +32,11 @@ export function scriptsIn(line: Line): number {
 }
 
 /**
- * SCRIPT LOAD and FLUSH. Clients send them to every node they know of, and a replica of Redis takes them: at the
+ * SCRIPT LOAD and FLUSH, and those of FUNCTION. Clients send them to every node they know of, and a replica of Redis takes them: at the
  * follower-read port they are forwarded for the partitions that this node follows.
  */
 export function keepsScripts(row: Command | undefined): boolean {
-  return row?.kind === 'write' && row.name.startsWith('script|');
+  return row?.kind === 'write' && /^(?:script|function)\|/.test(row.name);
 }
 
 function isScript(name: Buffer): boolean {

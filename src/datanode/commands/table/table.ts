@@ -7,6 +7,7 @@ import { waitCommands } from '../cluster/wait.ts';
 import { clientCommands } from '../connection/client.ts';
 import { connectionCommands } from '../connection/connection.ts';
 import { commandCommands } from '../docs/command-docs.ts';
+import { functionCommands } from '../functions/functions.ts';
 import { geoCommands } from '../geo/geo.ts';
 import { geoSearchCommands } from '../geo/geo-search.ts';
 import { hashCommands } from '../hashes/hash.ts';
@@ -112,6 +113,7 @@ const rows: readonly Command[] = [
   ...scanCommands,
   ...transactionCommands((line) => resolveCommand(line)),
   ...scriptCommands((line) => resolveCommand(line)),
+  ...functionCommands((line) => resolveCommand(line)),
   ...onceCommands((line) => resolveCommand(line)),
   ...connectionCommands,
   ...clientCommands,

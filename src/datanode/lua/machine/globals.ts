@@ -46,6 +46,16 @@ export function globalsOf(shared: SharedGlobals, own: Readonly<Record<string, Lu
   return { table, stringMetatable: shared.stringMetatable };
 }
 
+/** Nothing but `values`, where what is not there is an error: of what may do little. */
+export function onlyGlobals(
+  { metatable, stringMetatable }: SharedGlobals,
+  values: Readonly<Record<string, LuaValue>>,
+): Globals {
+  const table = readonlyTable(values);
+  table.metatable = metatable;
+  return { table, stringMetatable };
+}
+
 /** A library's table as scripts get it. */
 export function readonlyTable(fields: Readonly<Record<string, LuaValue>>): LuaTable {
   const table = new LuaTable();

@@ -43,9 +43,10 @@ export type ScriptRun = Generator<HostRequest, Values, Values>;
 const PAUSE: HostRequest = { kind: 'pause' };
 const NOTHING: Values = [];
 
-/** One run of one script: it is not used twice. */
+/** One run of one script, or of a library and then of a function of it: it is not used twice. */
 export class Machine implements Meter {
-  readonly globals: LuaTable;
+  /** What its functions find by name, whenever they were made. */
+  globals: LuaTable;
   readonly stringMetatable: LuaTable;
   /** The library's function that runs at this moment and has no frame. */
   runningNative: NativeFunction | undefined;
@@ -113,11 +114,20 @@ export class Machine implements Meter {
    * Results of the script. Requests of libraries are handed on, and continued with their answers; a LuaError
    * that is thrown in is one of the request. Throws LuaError (level 0, with a position), ScriptLimitError.
    */
-  *run(proto: Proto, args: Values): ScriptRun {
-    this.begin(proto, args);
+  run(proto: Proto, args: Values): ScriptRun {
+    return this.call(new LuaClosure(proto, []), args);
+  }
+
+  /** Results of a function that an earlier run has left, once that is over; as `run`. */
+  *call(callee: LuaValue, args: Values): ScriptRun {
     let request: HostRequest | undefined;
+    let hasBegun = false;
     for (;;) {
       try {
+        if (!hasBegun) {
+          hasBegun = true;
+          this.begin(callee, args);
+        }
         request ??= this.advance();
         if (request === undefined) return this.results!;
         const { kind } = request;
@@ -177,11 +187,13 @@ export class Machine implements Meter {
     this.lookUp();
   }
 
-  private begin(proto: Proto, args: Values): void {
+  private begin(callee: LuaValue, args: Values): void {
+    if (this.results !== undefined) this.current = new Thread(this);
+    this.results = undefined;
     const t = this.current;
     t.status = 'running';
     ensureStack(t, args.length + 1);
-    t.stack[0] = new LuaClosure(proto, []);
+    t.stack[0] = callee;
     for (const [n, value] of args.entries()) t.stack[1 + n] = value;
     call(t, 0, args.length, ALL, RESULT.end, 0);
   }

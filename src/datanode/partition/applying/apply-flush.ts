@@ -6,6 +6,7 @@ import type { LogIndex } from '../../../common/ids.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { findEmptying, markEmptying, unmarkEmptying } from '../../encoding/keyspace/emptying.ts';
 import { writeCounts } from '../../encoding/records/system.ts';
+import { isFunctionKey } from '../../encoding/scripts/kept-libraries.ts';
 import { isScriptKey } from '../../encoding/scripts/kept-scripts.ts';
 import { keepServed } from '../../encoding/sessions/served.ts';
 import { isSessionKey } from '../../encoding/sessions/sessions.ts';
@@ -75,7 +76,7 @@ export async function applyBeforeFlush(
   return { ...early, events: txn.events };
 }
 
-/** What outlives the data: what clients were given by `early`, what sessions remember of it, scripts. */
+/** What outlives the data: what clients were given by `early`, what sessions remember of it, scripts, libraries. */
 async function leftBehind(
   engine: Engine,
   txn: Txn,
@@ -89,7 +90,7 @@ async function leftBehind(
   let looked = 0;
   for (const { key, after } of txn.changes()) {
     if (++looked % LOOKED_STEP === 0 && pace.isDue()) await pace.pause();
-    if (!isSessionKey(key) && !isScriptKey(key)) continue;
+    if (!isSessionKey(key) && !isScriptKey(key) && !isFunctionKey(key)) continue;
     if (after === undefined) left.del(key);
     else left.put(key, after);
   }

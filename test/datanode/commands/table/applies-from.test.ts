@@ -13,5 +13,7 @@ it('is, of a subcommand, what its row says: its container is what is looked up',
       expect([name, newestIn(words).version]).toEqual([name, appliesFrom(words)]);
     }
   }
-  expect(newer).toEqual(expect.arrayContaining(['script|load', 'xgroup|create']));
+  expect(newer).toEqual(
+    expect.arrayContaining(['script|load', 'xgroup|create', 'function|load', 'function|restore']),
+  );
 });
