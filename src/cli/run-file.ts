@@ -14,6 +14,8 @@ export interface RunFile {
   /** `birthOf` the process; absent where the system does not tell. */
   readonly birth?: string | undefined;
   readonly host: string;
+  /** Where HTTP may or must be TLS: the file of the authorities that its certificate is of. */
+  readonly https?: { readonly mode: 'optional' | 'required'; readonly authorities?: string };
   readonly ports: {
     readonly gateway?: number;
     readonly cluster?: number;

@@ -4,6 +4,7 @@
  */
 
 import os from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { getHeapStatistics } from 'node:v8';
 import { systemClock } from '../common/clock.ts';
@@ -12,6 +13,7 @@ import { fsDisk } from '../common/fs-disk.ts';
 import type { Logger } from '../common/log.ts';
 import { systemRandom } from '../common/random.ts';
 import { tcpNetwork } from '../common/tcp.ts';
+import { credentialFiles, type PlacedriverTls } from '../common/tls/config.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { yieldingCompactions } from './compactions.ts';
 import { loadConfig } from './config-file.ts';
@@ -106,7 +108,8 @@ export async function runPlacedriver(options: ProcessOptions): Promise<void> {
   preparePlaces(options.config, config);
   const logger = createLogger(config.name, config.log);
   logStart(logger, options, config);
-  const world = { ...hostWorld(logger), setLogLevel: logger.setLevel };
+  const configFile = options.config;
+  const world = { ...hostWorld(logger), configFile, setLogLevel: logger.setLevel };
   await run(config, 'placedriver', options, logger, () => startPlacedriver(config, world));
 }
 
@@ -140,6 +143,7 @@ async function run(
     readonly name: string;
     readonly host: string;
     readonly 'run-file'?: string | undefined;
+    readonly tls: PlacedriverTls;
   },
   role: RunFile['role'],
   options: ProcessOptions,
@@ -156,10 +160,18 @@ async function run(
   if (config['run-file'] !== undefined) {
     const { name, host } = config;
     const { pid } = process;
-    const own = { name, role, pid, birth: birthOf(pid), host, ports: running.ports };
+    const https = httpsOf(config.tls, options.config);
+    const own = { name, role, pid, birth: birthOf(pid), host, ...https, ports: running.ports };
     tellRunFile(config['run-file'], own, logger);
   }
   logger.info('ready', { ports: running.ports });
+}
+
+/** What the run file tells of TLS at the HTTP port: those who ask are on this machine, as its files are. */
+function httpsOf(tls: PlacedriverTls, config: string): Pick<RunFile, 'https'> {
+  if (tls.http === 'off') return {};
+  const { authorities } = credentialFiles(tls, dirname(resolve(config)));
+  return { https: { mode: tls.http, ...(authorities !== undefined && { authorities }) } };
 }
 
 /** Calls `end` once, at the first reason to stop; listens from before the start on. */

@@ -1,8 +1,9 @@
 /** `kvorum status`: the processes of a data directory and the partitions they hold. */
 import { resolve } from 'node:path';
-import { hostPort } from '../common/host-port.ts';
+import { ask } from '../common/tls/ask.ts';
 import { type PlannedProcess, plannedProcesses } from './cluster-dir.ts';
 import { isRunning, type RunFile, readRunFiles } from './run-file.ts';
+import { authoritiesOf, httpBaseOf } from './run-url.ts';
 
 const HTTP_TIMEOUT_MS = 2_000;
 
@@ -107,15 +108,16 @@ function lineOfSilent({ name, role, logFile }: PlannedProcess): ProcessLine {
   return { name, role, pid: null, ports: {}, alive: false, logFile };
 }
 
-async function askNode({ host, ports }: RunFile): Promise<NodePartition[]> {
-  if (ports.http === undefined) return [];
+async function askNode(run: RunFile): Promise<NodePartition[]> {
+  const base = httpBaseOf(run);
+  if (base === undefined) return [];
   try {
-    const where = hostPort({ host, port: ports.http });
-    const response = await fetch(`http://${where}/status`, {
+    const answer = await ask(`${base}/status`, {
       signal: AbortSignal.timeout(HTTP_TIMEOUT_MS),
+      authorities: authoritiesOf(run),
     });
-    if (!response.ok) return []; // still starting
-    const body = (await response.json()) as { partitions: NodePartition[] };
+    if (!answer.ok) return []; // still starting
+    const body = JSON.parse(answer.text) as { partitions: NodePartition[] };
     return body.partitions;
   } catch {
     return []; // going down, or stopped by a debugger: its replicas show as unreachable

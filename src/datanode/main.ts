@@ -4,7 +4,7 @@ import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
-import { keepCredentials } from '../common/tls/process-credentials.ts';
+import { httpTlsOf, keepCredentials } from '../common/tls/process-credentials.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
@@ -49,7 +49,8 @@ export async function startDatanode(
   });
   const listen = { host: config.listen ?? config.host, port: config.ports.http };
   const { refused: peersRefused } = peers;
-  const door = await openHttpDoor(listen, { ...world, peersRefused }).catch((failure) => {
+  const doorWorld = { ...world, peersRefused, tls: httpTlsOf(config.tls, credentials) };
+  const door = await openHttpDoor(listen, doorWorld).catch((failure) => {
     throw listenFailure(failure, listen, 'ports.http');
   });
   let datanode: Datanode;

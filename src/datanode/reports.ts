@@ -19,7 +19,7 @@ export interface DatanodePorts {
 
 /** `bootId`: new at every start of the process. */
 export function nodeRecord(
-  { host, announce, ports, tags, capacity }: DatanodeConfig,
+  { host, announce, ports, tags, capacity, tls }: DatanodeConfig,
   { node, incarnation }: Identity,
   { gateway, cluster, follower, transport, zan }: DatanodePorts,
   bootId: string,
@@ -36,6 +36,7 @@ export function nodeRecord(
     transportPort: transport,
     ...(zan !== undefined && { zanPort: zan }),
     httpPort: ports.http,
+    ...(tls.http !== 'off' && { httpTls: tls.http }),
     ...announced(announce),
     tags,
     ...(capacity !== undefined && { capacity }),

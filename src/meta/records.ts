@@ -43,6 +43,7 @@ const version = z.int().min(1);
 const text = z.string().min(1);
 const count = z.int().min(1);
 const index = z.int().min(0);
+const httpTls = z.enum(['optional', 'required']);
 const port = z.int().min(0).max(65_535);
 const minuteOfDay = z.int().min(0).max(1_439);
 const slot = z
@@ -105,6 +106,7 @@ export const recordKinds = {
       clusterPort: port,
       followerPort: port.exactOptional(),
       httpPort: port,
+      httpTls: httpTls.exactOptional(),
       zanPort: port.exactOptional(),
       announce: z
         .object({
@@ -162,7 +164,14 @@ export const recordKinds = {
     remedy: 'remove the key: upgrade mode, switch and window of balancing are to be set anew',
   }),
   placedriver: kind<PlacedriverRecord>({
-    schema: z.object({ version, name: text, host: text, httpPort: port, build: text }),
+    schema: z.object({
+      version,
+      name: text,
+      host: text,
+      httpPort: port,
+      httpTls: httpTls.exactOptional(),
+      build: text,
+    }),
     keyOf: (record) => keys.placedriver(record.name),
     remedy: 'remove the key, then restart the placedriver: it registers anew',
   }),

@@ -40,6 +40,8 @@ export interface NodeRecord {
   /** Where reads may be answered by followers; absent: told by an older build, which has none. */
   readonly followerPort?: number;
   readonly httpPort: number;
+  /** Whether HTTP there may or must be TLS; absent: it is plain. */
+  readonly httpTls?: 'optional' | 'required';
   /** Where ZanRedisDB's clients are served; absent: not on this node. */
   readonly zanPort?: number;
   /** Where clients reach it, when that differs from `host` and the ports above. */
@@ -125,6 +127,8 @@ export interface PlacedriverRecord {
   readonly name: NodeId;
   readonly host: string;
   readonly httpPort: number;
+  /** Whether HTTP there may or must be TLS; absent: it is plain. */
+  readonly httpTls?: 'optional' | 'required';
   readonly build: string;
 }
 

@@ -7,6 +7,8 @@ import { limits } from '../common/limits.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
+import type { CredentialKeeper } from '../common/tls/keeper.ts';
+import { httpTlsOf, keepCredentials } from '../common/tls/process-credentials.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type EmbeddedStore, startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
@@ -24,6 +26,7 @@ import { Registration } from './view/registration.ts';
 export interface PlacedriverWorld extends LockWorld {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly configFile: string;
   setLogLevel(level: LogLevel): void;
   /** Ends the process: it cannot go on. */
   fatal(error: Error): void;
@@ -44,6 +47,7 @@ export async function startPlacedriver(
 ): Promise<RunningPlacedriver> {
   const token = await readToken(config.http, world.disk);
   const listen = config.listen ?? config.host;
+  const credentials = await keepCredentials(config.tls, world);
   const embedded = await startEmbedded(config, world, listen);
   const urls = config.meta.endpoints ?? [embedded!.url];
   const store = connectEtcd({ ...world, urls });
@@ -51,25 +55,34 @@ export async function startPlacedriver(
     await store.close();
     await embedded?.close();
   };
-  const serving = await serve(config, world, store, token).catch(async (failure: unknown) => {
-    await closeStores();
-    throw failure;
-  });
+  const serving = await serve(config, world, { store, token, credentials }).catch(
+    async (failure: unknown) => {
+      await closeStores();
+      throw failure;
+    },
+  );
   return {
     ports: { http: serving.port, ...(embedded && { meta: embedded.port }) },
     async stop() {
       await serving.stop();
+      credentials?.stop();
       await closeStores();
     },
   };
+}
+
+export interface Served {
+  readonly store: MetaStore;
+  readonly token: string | undefined;
+  /** Where HTTP is TLS. */
+  readonly credentials?: Pick<CredentialKeeper, 'current'> | undefined;
 }
 
 /** A placedriver on a metadata store: mastership, its view of the cluster, its door. */
 export async function serve(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
-  store: MetaStore,
-  token: string | undefined,
+  { store, token, credentials }: Served,
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const { name, host } = config;
   const options = { ...world, store, name, leaseTtlMs: config.timing['lease-ttl-ms'] };
@@ -83,12 +96,15 @@ export async function serve(
     mayCampaign: (signal) => registration.registered(signal),
   });
   const loop = new LoopMeter(world.clock);
-  const parts = { ...options, token, view, registration, coordinator, loop };
+  const parts = { ...options, token, credentials, view, registration, coordinator, loop };
   const http = await openDoor(config, parts);
   view.start();
   coordinator.start();
   const build = KVORUM_VERSION;
-  registration.start({ version: SCHEMA_VERSION, name, host, httpPort: http.port, build });
+  const { http: mode } = config.tls;
+  const httpTls = mode === 'off' ? {} : { httpTls: mode };
+  const own = { version: SCHEMA_VERSION, name, host, httpPort: http.port, ...httpTls, build };
+  registration.start(own);
   loop.start();
   return {
     port: http.port,
@@ -107,6 +123,7 @@ interface DoorParts extends PlacedriverWorld {
   readonly name: string;
   readonly leaseTtlMs: number;
   readonly token: string | undefined;
+  readonly credentials: Served['credentials'];
   readonly view: ClusterView;
   readonly registration: Registration;
   readonly coordinator: PlacedriverCoordinator;
@@ -115,7 +132,7 @@ interface DoorParts extends PlacedriverWorld {
 
 /** The HTTP API and the probes, over what the other parts know. */
 function openDoor(config: PlacedriverConfig, parts: DoorParts): ReturnType<typeof startHttp> {
-  const { registration, coordinator } = parts;
+  const { registration, coordinator, credentials } = parts;
   const version = KVORUM_VERSION;
   const probes = createProbes({ ...parts, version, isMaster: () => coordinator.isMaster });
   const context = {
@@ -126,11 +143,14 @@ function openDoor(config: PlacedriverConfig, parts: DoorParts): ReturnType<typeo
     deposed: () => coordinator.deposed,
     awayForMs: () => registration.awayForMs,
     rival: () => registration.rival,
+    authorities: () => credentials?.current.authorities,
   };
   const address = { host: config.listen ?? config.host, port: config.ports.http };
-  return startHttp(address, context, probes).catch((failure) => {
-    throw listenFailure(failure, address, 'ports.http');
-  });
+  return startHttp(address, context, probes, httpTlsOf(config.tls, credentials)).catch(
+    (failure) => {
+      throw listenFailure(failure, address, 'ports.http');
+    },
+  );
 }
 
 /** Rejects with BAD_CONFIG for a token or a file that cannot be used. */

@@ -46,6 +46,7 @@ async function start(
     isAlive: () => true,
     birthOf: () => undefined,
     sockets: localSockets(world.logger),
+    configFile: '/nowhere/placedriver.yaml',
     setLogLevel() {},
   };
   const started = await startPlacedriver(config, { ...world, ...own });

@@ -1,8 +1,10 @@
 /** The placedriver's /v1 from the command line: finds one that answers, and says why when none does. */
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ErrorCode, KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
-import { hostPort } from '../../common/host-port.ts';
+import { type Answer, ask } from '../../common/tls/ask.ts';
 import { readRunFiles } from '../run-file.ts';
+import { authoritiesOf, httpBaseOf } from '../run-url.ts';
 
 export interface ApiFlags {
   /** `http://host:port` of placedrivers; any of them will do. */
@@ -10,6 +12,8 @@ export interface ApiFlags {
   /** Directory of `kvorum start`, where its placedriver's port is told; absent: `kvorum-data`. */
   readonly data?: string;
   readonly token?: string;
+  /** A file of authorities, for https. */
+  readonly ca?: string;
   readonly json?: boolean;
 }
 
@@ -24,13 +28,19 @@ const HEARD_LOOK_MS = 50;
 const DEFAULT_DATA = 'kvorum-data';
 const DEFAULT_URL = 'http://127.0.0.1:18001';
 
+export interface Place {
+  readonly url: string;
+  /** In PEM, for https. */
+  readonly authorities?: string | undefined;
+}
+
 export class Api {
-  readonly #urls: readonly string[];
+  readonly #places: readonly Place[];
   readonly #token: string | undefined;
 
-  constructor({ url, data, token }: ApiFlags) {
-    this.#urls = placedriverUrls({ ...(url && { url }), ...(data !== undefined && { data }) });
-    this.#token = token ?? process.env['KVORUM_TOKEN'];
+  constructor(flags: ApiFlags) {
+    this.#places = placedrivers(flags);
+    this.#token = flags.token ?? process.env['KVORUM_TOKEN'];
   }
 
   get<T>(path: string): Promise<T> {
@@ -47,23 +57,23 @@ export class Api {
     const untilMs = performance.now() + MASTERLESS_MS;
     for (;;) {
       const answer = await this.#send(method, path, body);
-      const text = await answer.text();
-      const { message } = parsed(text) as { message?: unknown };
+      const { message } = parsed(answer.text) as { message?: unknown };
       const undone = answer.status === 503 && /try again$/.test(String(message));
-      if (!undone || performance.now() > untilMs) return readAnswer<T>(answer, text);
+      if (!undone || performance.now() > untilMs) return readAnswer<T>(answer);
       await sleep(RETRY_MS);
     }
   }
 
   /** A placedriver that cannot be reached is passed over; the first answer counts. */
-  async #send(method: string, path: string, body?: object): Promise<Response> {
+  async #send(method: string, path: string, body?: object): Promise<Answer> {
     const failures: string[] = [];
-    for (const url of this.#urls) {
-      let answer: Response;
+    for (const { url, authorities } of this.#places) {
+      let answer: Answer;
       try {
-        answer = await fetch(new URL(path, url), {
+        answer = await ask(new URL(path, url).href, {
           method,
           signal: AbortSignal.timeout(TIMEOUT_MS),
+          authorities,
           headers: {
             ...(body && { 'content-type': 'application/json' }),
             ...(this.#token && { authorization: `Bearer ${this.#token}` }),
@@ -100,8 +110,8 @@ export async function untilHeard<T>(
   }
 }
 
-function readAnswer<T>(answer: Response, text: string): T {
-  const body = parsed(text) as { message?: unknown };
+function readAnswer<T>(answer: Answer): T {
+  const body = parsed(answer.text) as { message?: unknown };
   if (answer.ok) return body as T;
   const { message } = body;
   const why = typeof message === 'string' ? message : `${answer.url} answers ${answer.status}`;
@@ -125,8 +135,10 @@ function parsed(text: string): unknown {
 }
 
 /** Where placedrivers are, as the flags say. Throws BAD_ARGUMENT. */
-export function placedriverUrls({ url, data }: Pick<ApiFlags, 'url' | 'data'>): readonly string[] {
-  return url?.map(checkedUrl) ?? urlsOf(data);
+export function placedrivers({ url, data, ca }: ApiFlags): readonly Place[] {
+  const authorities = ca === undefined ? undefined : readAuthorities(ca);
+  const places = url?.map((one) => ({ url: checkedUrl(one) })) ?? placesOf(data);
+  return places.map((place) => ({ ...place, ...(authorities && { authorities }) }));
 }
 
 /** Also where another placedriver would answer: what is no address is a mistake of the line. */
@@ -136,19 +148,26 @@ function checkedUrl(url: string): string {
 }
 
 /** A directory that was named and has none is a mistake: the default may be another cluster. */
-function urlsOf(data: string | undefined): string[] {
-  const urls = readRunFiles(data ?? DEFAULT_DATA).flatMap(({ role, host, ports }) =>
-    role === 'placedriver' && ports.http !== undefined
-      ? [`http://${hostPort({ host, port: ports.http })}`]
-      : [],
-  );
-  if (urls.length > 0) return urls;
-  if (data === undefined) return [DEFAULT_URL];
+function placesOf(data: string | undefined): Place[] {
+  const places = readRunFiles(data ?? DEFAULT_DATA).flatMap((run) => {
+    const url = run.role === 'placedriver' ? httpBaseOf(run) : undefined;
+    return url === undefined ? [] : [{ url, authorities: authoritiesOf(run) }];
+  });
+  if (places.length > 0) return places;
+  if (data === undefined) return [{ url: DEFAULT_URL }];
   throw new KvorumError(
     'BAD_ARGUMENT',
     `--data ${data}: no placedriver has run there; name the data directory of a kvorum start, or ` +
       'a placedriver with --url http://host:port',
   );
+}
+
+function readAuthorities(file: string): string {
+  try {
+    return readFileSync(file, 'latin1');
+  } catch (cause) {
+    throw new KvorumError('BAD_ARGUMENT', `--ca ${file}: cannot be read (${messageOf(cause)})`);
+  }
 }
 
 /** fetch hides the system's reason one level down. */

@@ -24,6 +24,7 @@ export function verb(parent: Command, usage: string, description: string): Comma
         dataDirectory,
       )
       .option('--token <token>', 'for writes, where one is configured (or KVORUM_TOKEN)')
+      .option('--ca <file>', 'whom to believe at https:// (default: what --data tells, or Node.js)')
       .option('--json', 'print JSON')
   );
 }

@@ -2,7 +2,7 @@
 import { KvorumError } from '../../common/errors.ts';
 import { Client } from '../../sdk/client.ts';
 import type { ClientOptions } from '../../sdk/options.ts';
-import { placedriverUrls } from '../admin/api.ts';
+import { placedrivers } from '../admin/api.ts';
 
 export interface TargetFlags {
   readonly url?: readonly string[];
@@ -75,8 +75,8 @@ function placeOf(flags: TargetFlags): ClientOptions {
   const password = flags.password ?? process.env['KVORUM_PASSWORD'];
   const user = { username, password };
   if (to === undefined) {
-    const urls = placedriverUrls({ ...(url && { url }), ...(data && { data }) });
-    return { placedrivers: urls.map((one) => new URL(one).host), ...user };
+    const places = placedrivers({ ...(url && { url }), ...(data && { data }) });
+    return { placedrivers: places.map((place) => new URL(place.url).host), ...user };
   }
   const address = redisAddress(to, '--to');
   const named = { username: address.username ?? username, password: address.password ?? password };

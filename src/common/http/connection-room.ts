@@ -7,6 +7,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { limits } from '../limits.ts';
+import { acceptedOf } from './secure-door.ts';
 
 type Socket = FastifyRequest['raw']['socket'];
 
@@ -32,7 +33,8 @@ export function boundConnections(app: FastifyInstance, max: number): void {
       silent.delete(socket);
     });
   });
-  app.addHook('onRequest', async ({ raw: { socket } }, reply) => {
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    const socket = acceptedOf(raw.socket);
     silent.delete(socket);
     if (!late.delete(socket) || open <= max) return;
     const message =

@@ -22,3 +22,12 @@ export async function keepCredentials(
   const files = credentialFiles(tls, dirname(configFile));
   return CredentialKeeper.open({ files, disk, clock, logger });
 }
+
+/** How an HTTP door speaks TLS; undefined: not at all. */
+export function httpTlsOf(
+  { http: mode }: Pick<PlacedriverTls, 'http'>,
+  keeper: Pick<CredentialKeeper, 'current'> | undefined,
+) {
+  if (mode === 'off' || keeper === undefined) return undefined;
+  return { mode, credentials: () => keeper.current };
+}

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../common/clock.ts';
 import type { Readiness } from '../../common/http/probe-routes.ts';
+import type { HttpTls } from '../../common/http/secure-door.ts';
 import { LoopMeter } from '../../common/loop-meter.ts';
 import type { Address } from '../../common/network.ts';
 import type { ServerInfo } from '../commands/rows/node-context.ts';
@@ -32,12 +33,13 @@ export interface DoorWorld {
   readonly clock: Clock;
   /** See `NodeMetrics`. */
   peersRefused(): number;
+  readonly tls?: HttpTls | undefined;
 }
 
 /** Rejects when the address is taken. */
 export async function openHttpDoor(
   address: Address,
-  { clock, peersRefused }: DoorWorld,
+  { clock, peersRefused, tls }: DoorWorld,
 ): Promise<HttpDoor> {
   let node: ObservedNode | undefined;
   let stopping = false;
@@ -60,7 +62,8 @@ export async function openHttpDoor(
       },
     { process: true },
   );
-  const http = await startHttp(address, { readiness, metrics, status: () => node?.status() });
+  const sources = { readiness, metrics, status: () => node?.status() };
+  const http = await startHttp(address, sources, tls);
   loop.start();
   return {
     port: http.port,

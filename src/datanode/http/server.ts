@@ -5,6 +5,7 @@ import { boundConnections } from '../../common/http/connection-room.ts';
 import { listenHttp } from '../../common/http/listen.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
+import { type HttpTls, secureDoor } from '../../common/http/secure-door.ts';
 import { limits } from '../../common/limits.ts';
 import type { Address } from '../../common/network.ts';
 import { KVORUM_VERSION } from '../../common/version.ts';
@@ -33,8 +34,13 @@ export interface HttpSources extends Probes {
 }
 
 /** Rejects when the address is taken. */
-export async function startHttp(address: Address, sources: HttpSources): Promise<HttpServer> {
+export async function startHttp(
+  address: Address,
+  sources: HttpSources,
+  tls?: HttpTls,
+): Promise<HttpServer> {
   const app = createApp(sources);
+  secureDoor(app, tls);
   const port = await listenHttp(app, address);
   return { port, close: () => app.close() };
 }

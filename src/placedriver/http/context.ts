@@ -18,6 +18,8 @@ export interface ApiContext {
   readonly placement: PlacementSettings;
   /** Writes need it; undefined: they are open to everybody. */
   readonly token: string | undefined;
+  /** Whom it believes when it asks another placedriver over TLS, in PEM; undefined: whom Node.js does. */
+  authorities?(): string | undefined;
   /** While this placedriver is master. */
   operator(): Operator | undefined;
   /** Why it is master no more, though the store may still name it; undefined: it may be about to be. */

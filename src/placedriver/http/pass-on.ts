@@ -4,6 +4,7 @@
  */
 import { messageOf, systemCodeOf } from '../../common/errors.ts';
 import { hostPort } from '../../common/host-port.ts';
+import { ask } from '../../common/tls/ask.ts';
 import type { PlacedriverRecord } from '../../meta/schema.ts';
 import type { ApiContext } from './context.ts';
 
@@ -33,7 +34,7 @@ const endings = {
   ended: 'its term has ended); the next',
 } as const;
 
-type Asked = Pick<ApiContext, 'name' | 'view' | 'clock' | 'rival' | 'deposed'>;
+type Asked = Pick<ApiContext, 'name' | 'view' | 'clock' | 'rival' | 'deposed' | 'authorities'>;
 
 export class PassOn {
   readonly #context: Asked;
@@ -84,7 +85,8 @@ export class PassOn {
     const { authorization } = request.headers;
     const body = request.body === undefined ? undefined : JSON.stringify(request.body);
     try {
-      const answer = await fetch(`http://${where}${path}`, {
+      const scheme = master.httpTls === undefined ? 'http' : 'https';
+      const answer = await ask(`${scheme}://${where}${path}`, {
         method: request.method,
         headers: {
           [PASSED_ON]: name,
@@ -92,11 +94,11 @@ export class PassOn {
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body }),
-        redirect: 'error',
+        authorities: this.#context.authorities?.(),
         signal: given.signal,
       });
-      const type = answer.headers.get('content-type') ?? 'application/json';
-      return { status: answer.status, body: await answer.text(), type };
+      const type = answer.header('content-type') ?? 'application/json';
+      return { status: answer.status, body: answer.text, type };
     } catch (failure) {
       return this.#unanswered(master, failure, given.signal.aborted);
     } finally {

@@ -5,6 +5,7 @@ import { boundConnections } from '../../common/http/connection-room.ts';
 import { listenHttp } from '../../common/http/listen.ts';
 import { addProbeRoutes, type Probes } from '../../common/http/probe-routes.ts';
 import { requestTime } from '../../common/http/request-time.ts';
+import { type HttpTls, secureDoor } from '../../common/http/secure-door.ts';
 import { limits } from '../../common/limits.ts';
 import type { ApiContext } from './context.ts';
 import { addFailures, statusOf } from './failures.ts';
@@ -27,8 +28,10 @@ export async function startHttp(
   address: { readonly host: string; readonly port: number },
   context: ApiContext,
   probes: Probes,
+  tls?: HttpTls,
 ): Promise<HttpServer> {
   const app = await createApi(context, probes);
+  secureDoor(app, tls);
   const port = await listenHttp(app, address);
   return { port, close: () => app.close() };
 }

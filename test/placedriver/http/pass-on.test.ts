@@ -5,6 +5,7 @@ import { systemClock } from '../../../src/common/clock.ts';
 import { silentLogger } from '../../../src/common/log.ts';
 import { seededRandom } from '../../../src/common/random.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
+import { ask as securely } from '../../../src/common/tls/ask.ts';
 import { MemoryMeta } from '../../../src/meta/memory.ts';
 import { encodeRecord, keys } from '../../../src/meta/schema.ts';
 import type { MetaStore } from '../../../src/meta/store.ts';
@@ -12,24 +13,33 @@ import { placedriverConfigSchema } from '../../../src/placedriver/config.ts';
 import { PASSED_ON, PassOn } from '../../../src/placedriver/http/pass-on.ts';
 import { serve } from '../../../src/placedriver/main.ts';
 import { ClusterView } from '../../../src/placedriver/view/cluster-view.ts';
+import { TestAuthority } from '../../common/tls/authority.ts';
 
 const TOKEN = 'correct-horse-battery';
 
 let meta: MemoryMeta;
 let store: MetaStore;
+type HttpTls = 'off' | 'optional' | 'required';
+
+/** How placedrivers are asked. */
+let scheme: 'http' | 'https';
 let running: Map<string, { readonly port: number; stop(): Promise<void> }>;
 
 beforeEach(() => {
   meta = new MemoryMeta({ clock: systemClock });
   store = meta.connect();
   running = new Map();
+  scheme = 'http';
 });
 
 afterEach(async () => {
   await Promise.all([...running.values()].map((one) => one.stop()));
 });
 
-async function start(name: string, token?: string): Promise<void> {
+const authority = new TestAuthority();
+const files = { 'cert-file': 'handed-in.crt', 'key-file': 'handed-in.key' };
+
+async function start(name: string, token?: string, http: HttpTls = 'off'): Promise<void> {
   const config = placedriverConfigSchema.parse({
     name,
     'data-dir': '/nowhere',
@@ -37,8 +47,11 @@ async function start(name: string, token?: string): Promise<void> {
     meta: { embedded: { port: 1 } },
     default: { nodes: 9, replicas: 3 },
     timing: { 'lease-ttl-ms': 1_000 },
+    tls: http === 'off' ? {} : { ...files, http },
   });
+  const credentials = { current: { ...authority.issue(name), ends: [] } };
   const world = {
+    configFile: '/nowhere/placedriver.yaml',
     clock: systemClock,
     random: seededRandom(name),
     processId: 1,
@@ -50,13 +63,14 @@ async function start(name: string, token?: string): Promise<void> {
     setLogLevel() {},
     fatal: (failure: Error) => expect.unreachable(failure.message),
   };
-  running.set(name, await serve(config, world, meta.connect(), token));
+  running.set(name, await serve(config, world, { store: meta.connect(), token, credentials }));
 }
 
 async function ask(name: string, method: string, path: string, headers = {}) {
-  const url = `http://127.0.0.1:${running.get(name)!.port}${path}`;
-  const answer = await fetch(url, { method, headers });
-  const text = await answer.text();
+  const url = `${scheme}://127.0.0.1:${running.get(name)!.port}${path}`;
+  const authorities = authority.certificate;
+  const answer = await securely(url, { method, headers, authorities });
+  const { text } = answer;
   const body = text.startsWith('{') ? JSON.parse(text) : text;
   return { code: answer.status, body };
 }
@@ -105,6 +119,18 @@ describe('two placedrivers', () => {
       code: 200,
     });
     expect(await store.get(keys.ban('pd2'))).toBeUndefined();
+  });
+
+  test.each(['optional', 'required'] as const)('over TLS that is %s as well', async (http) => {
+    await start('pd1', undefined, http);
+    await start('pd2', undefined, http);
+    scheme = 'https';
+    await settled('pd1');
+    const told = (await store.get(keys.placedriver('pd1')))!.value;
+    expect(JSON.parse(told)).toMatchObject({ httpTls: http });
+    const banned = await ask('pd2', 'POST', '/cluster/pd/tombstone?node=pd2');
+    expect(banned).toEqual({ code: 200, body: {} });
+    expect(await store.get(keys.ban('pd2'))).toBeDefined();
   });
 
   test('take a URL with scheme and host, as a proxy sends it', async () => {
