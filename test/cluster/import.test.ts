@@ -156,7 +156,7 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     const bent = join(source.directory, 'bent.rdb');
     bytes[bytes.length >> 1]! ^= 16;
     writeFileSync(bent, bytes);
-    const damaged = await runImport(bent, '--on-conflict', 'replace');
+    const damaged = await runImport(bent, '--check');
     expect(damaged.code).toBe(1);
     expect(damaged.stderr).toMatch(/at byte \d+, in /);
     bytes[bytes.length >> 1]! ^= 16;
@@ -165,7 +165,6 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     const cut = await ended(child);
     expect(cut.code).toBe(1);
     expect(cut.stderr).toMatch(/in the file's checksum: the file ends here: it is cut/);
-    expect((await runImport(await source.file(), '--on-conflict', 'replace')).code).toBe(0);
   }, 300_000);
 
   test('a running Redis is followed under load, over a broken link, until both are the same', async () => {
@@ -174,8 +173,10 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     const load = traffic.run();
     // lives at the source as long as somebody puts its deadline off
     await source.client.set('session', 'alive', 'PX', 2_500);
-    const life = setInterval(() => void source.client.pexpire('session', 2_500), 500);
+    const keepAlive = () => void source.client.pexpire('session', 2_500).catch(() => {});
+    const life = setInterval(keepAlive, 500);
     const child = begin(
+      'import',
       '--from',
       `redis://127.0.0.1:${source.port}`,
       '--until-caught-up',

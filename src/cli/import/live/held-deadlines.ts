@@ -1,7 +1,8 @@
 /**
  * While an import is behind its source, a key may be due here before the command that puts its deadline
- * off has been applied; at the source it lives on. So deadlines that are near are put off, and are as
- * the source has them again once nothing is behind: unless a command has changed them meanwhile.
+ * off has been applied; at the source it lives on. A replica of a Redis lets no key go by itself for
+ * that reason, but waits for the DEL. So deadlines that are near are put off as long as a source is
+ * followed, and are as it has them again at the end: unless a command has changed them meanwhile.
  */
 import type { Client } from '../../../sdk/client.ts';
 import type { KeyHead } from '../rdb/rdb-events.ts';
@@ -34,7 +35,6 @@ interface Place {
 export class HeldDeadlines {
   readonly #report: Report;
   readonly #held = new Map<string, Held>();
-  #isHolding = true;
 
   constructor(report: Report) {
     this.#report = report;
@@ -57,8 +57,8 @@ export class HeldDeadlines {
     const name = line[0]!.toString('latin1').toLowerCase();
     const [, key, other] = line;
     if (key === undefined) return line;
+    if (name === 'del' || name === 'unlink') this.#forget(namespace, line);
     if (carries.has(name) && other !== undefined) this.#copy(namespace, key, other);
-    if (!this.#isHolding) return line;
     const place = placeOf(name, line);
     if (place === undefined) return line;
     const deadlineMs = Number(line[place.at]) * place.unitMs;
@@ -68,16 +68,15 @@ export class HeldDeadlines {
     return line.map((word, at) => (at === place.at ? text : word));
   }
 
-  /** Nothing is behind: from now on deadlines are as they come. */
-  letGo(): void {
-    this.#isHolding = false;
+  /** Nothing else may be under way. */
+  async giveAllBack(target: Target): Promise<void> {
+    while (this.#held.size > 0) await this.#giveSomeBack(target);
   }
 
-  /** Gives some of them back; nothing else may be under way. */
-  async giveBack(target: Target, count = STEP_KEYS): Promise<void> {
+  async #giveSomeBack(target: Target): Promise<void> {
     const some: Held[] = [];
     for (const [name, held] of this.#held) {
-      if (some.length === count) break;
+      if (some.length === STEP_KEYS) break;
       this.#held.delete(name);
       some.push(held);
     }
@@ -90,11 +89,6 @@ export class HeldDeadlines {
     for (const [namespace, those] of byNamespace) {
       await this.#giveBack(await target.client(namespace), those);
     }
-  }
-
-  async giveAllBack(target: Target): Promise<void> {
-    this.letGo();
-    while (this.#held.size > 0) await this.giveBack(target);
   }
 
   async #giveBack(client: Client, held: readonly Held[]): Promise<void> {
@@ -122,6 +116,11 @@ export class HeldDeadlines {
     const untilMs = 1_000 * Math.floor((nowMs + PUT_OFF_MS) / 1_000);
     this.#held.set(name, { namespace, key: Buffer.from(key), deadlineMs, untilMs });
     return untilMs;
+  }
+
+  #forget(namespace: string, line: Line): void {
+    if (this.#held.size === 0) return;
+    for (let at = 1; at < line.length; at++) this.#held.delete(nameOf(namespace, line[at]!));
   }
 
   #copy(namespace: string, from: Buffer, to: Buffer): void {

@@ -17,8 +17,6 @@ import { StreamParser } from './stream-commands.ts';
 /** With no command for so long the source is quiet. */
 const QUIET_MS = 2_000;
 const LOOK_MS = 250;
-/** No more than a moment behind. */
-const NEAR_BYTES = 65_536;
 const SHOW_MS = 10_000;
 
 export async function migrate(from: string, flags: ImportFlags): Promise<void> {
@@ -89,7 +87,6 @@ async function follow(following: Following): Promise<void> {
       for (let command = parser.next(); command !== undefined; command = parser.next()) {
         if (!isSignOfLife(command.args)) replication.noteCommand();
         await applier.take(command);
-        await giveSomeBack(following, command.end);
       }
     }
     await applier.idle();
@@ -100,16 +97,6 @@ async function follow(following: Following): Promise<void> {
     await watching;
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
   }
-}
-
-/** Once what has come is on its way; a few at a time, so that nothing falls behind for it. */
-async function giveSomeBack(following: Following, end: number): Promise<void> {
-  const { replication, applier, deadlines, target } = following;
-  const isNear = () => replication.received - end <= NEAR_BYTES;
-  if (deadlines.count === 0 || applier.isWithin || !isNear()) return;
-  await applier.idle();
-  deadlines.letGo();
-  while (deadlines.count > 0 && isNear()) await deadlines.giveBack(target);
 }
 
 /** Tells the source and people how far it is, and ends it when the source is quiet. */

@@ -57,11 +57,6 @@ export class StreamApplier {
     this.#lanes.check();
   }
 
-  /** A transaction of the source has not come as a whole. */
-  get isWithin(): boolean {
-    return this.#queued !== undefined;
-  }
-
   /** Resolves when all has taken effect. */
   idle(): Promise<void> {
     return this.#lanes.idle();

@@ -44,12 +44,12 @@ test.each([
   ['PEXPIREAT k @', 2],
   ['RESTORE k @ payload ABSTTL', 2],
   ['GETEX k PXAT @', 3],
-])('the deadline in %s is put off until nothing is behind', (text, at) => {
+])('the deadline in %s is put off when it is near', (text, at) => {
   const held = new HeldDeadlines(new Report(() => {}));
   const given = line(text.replace('@', String(Date.now() + 1_000)));
   expect(Number(held.ofLine('default', given)[at])).toBeGreaterThan(Date.now() + DAY_MS - 5_000);
-  held.letGo();
-  expect(held.ofLine('default', given)).toBe(given);
+  const far = line(text.replace('@', String(Date.now() + DAY_MS)));
+  expect(held.ofLine('default', far)).toBe(far);
 });
 
 test('a key that is renamed takes it along', async () => {
@@ -59,4 +59,12 @@ test('a key that is renamed takes it along', async () => {
   const { asked, target } = fakeTarget({ new: untilMs });
   await held.giveAllBack(target);
   expect(asked).toEqual(['PEXPIREAT new 7']);
+});
+
+test('what the source deletes is forgotten', () => {
+  const held = new HeldDeadlines(new Report(() => {}));
+  for (const key of ['a', 'b', 'c']) held.ofKey(head(key, 7), 'default');
+  held.ofLine('default', line('UNLINK a b'));
+  held.ofLine('other', line('DEL c'));
+  expect(held.count).toBe(1);
 });
