@@ -36,6 +36,11 @@ export class Fifo<T> {
     return item;
   }
 
+  /** From the first on; nothing may be taken meanwhile. */
+  *items(): Generator<T, void> {
+    for (let at = this.#head; at < this.#items.length; at++) yield this.#items[at]!;
+  }
+
   clear(): void {
     this.#items = [];
     this.#head = 0;

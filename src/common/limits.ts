@@ -101,6 +101,16 @@ export const limits = {
   /** SUBSCRIBE and UNSUBSCRIBE wait this long at most for peers to know of it. */
   subscribeTellMs: 1_000,
 
+  // client side caching: changes that a replica keeps (keys, bytes), of one answer, looked at of one engine
+  // batch; how long who asks is held, and they are kept for nobody; how old a proof may be (see ARCHITECTURE.md)
+  changes: { kept: 65_536, keptBytes: 8 * MIB, answerBytes: MIB, lookedMax: 16_384 },
+  changesHoldMs: 1_000,
+  changesForgottenMs: 30_000,
+  trackingProofMs: 5_000,
+  trackingOpenMs: 1_000, // a read that is to be tracked waits so long until changes are heard of
+  trackingTableMaxKeys: 1_000_000,
+  trackingPrefixesMax: 1_024,
+
   // held requests (decision 11)
   holdMs: 5_000,
   /** How long a read waits for its leader to say how old a follower's state is. */

@@ -23,6 +23,8 @@ import { executeOfPeer } from '../partition/entries/newer-commands.ts';
 import type { Cohorts } from '../partition/proposing/cohort.ts';
 import type { Turns } from '../partition/turns/turns.ts';
 import type { Asker, Transport } from '../transport/transport.ts';
+import { isChangesQuestion } from './changes-codec.ts';
+import { ChangesRouter } from './changes-router.ts';
 import { ForwardedWrites } from './forwarded-writes.ts';
 import { JoinedBatches } from './joined-batches.ts';
 import type { LeaderQuestion } from './leader-question.ts';
@@ -60,6 +62,8 @@ const NO_REPLICA = 'this node has no replica of the partition';
 export class Router {
   /** Of clients that wait for an element. */
   readonly waits: WaitRouter;
+  /** Of nodes whose clients cache what they read. */
+  readonly changes: ChangesRouter;
   readonly #options: RouterOptions;
   readonly #writes: ForwardedWrites;
   readonly #joined: JoinedBatches;
@@ -74,6 +78,7 @@ export class Router {
   constructor(options: RouterOptions) {
     this.#options = options;
     this.waits = new WaitRouter(this, options);
+    this.changes = new ChangesRouter(this, options);
     this.#questions = new PeerQuestions({
       request: (...asked) => options.transport().request(...asked),
       fateOf: (question) => this.#fateOf(question),
@@ -248,6 +253,7 @@ export class Router {
   /** The other end: a peer's batch for a replica of this node. */
   async serve(body: Buffer, asker: Asker, room?: Room): Promise<Buffer> {
     if (isWaitMessage(body)) return this.waits.serve(body, asker);
+    if (isChangesQuestion(body)) return this.changes.serve(body, asker);
     const answer = this.#questions.answer(body);
     if (answer !== undefined) return answer;
     const batch = decodeBatch(body, this.#options.clock.monotonicMs());

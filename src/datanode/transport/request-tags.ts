@@ -5,6 +5,8 @@
 export const requestTags = {
   /** A state of a partition that is being backed up: `routing/backup-codec.ts`. */
   backup: 0x42,
+  /** Which keys change: `routing/changes-codec.ts`. */
+  changes: 0x43,
   /** What became of an entry: `partition/entries/fate-codec.ts`. */
   fate: 0x46,
   /** Who leads a partition: `routing/leader-question.ts`. */

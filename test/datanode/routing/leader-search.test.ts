@@ -70,6 +70,7 @@ function replicaOf({ led }: Peer): LocalPartition | undefined {
       refusalOf(batch, at) ?? batch.lines.map(() => ({ ok: true, reply: OK })),
     wait: async () => (led.isLeader ? { kind: 'served', reply: OK } : NOT_LED_HERE),
     confirmServed: () => {},
+    changes: async () => ({ kind: 'failed', code: 'NOT_LEADER', message: '' }) as const,
     fateOf: () => ({ kind: 'open' }),
   };
 }

@@ -98,6 +98,7 @@ function replica(isLeader: boolean) {
     confirmServed: (ids: readonly Buffer[]) => {
       confirmed.push(...ids);
     },
+    changes: async () => ({ kind: 'failed', code: 'NOT_LEADER', message: '' }) as const,
     fateOf: ({ index }: EntryPlace): EntryFate =>
       index === 5 ? { kind: 'done', replies: [integer(42)] } : { kind: 'never' },
   };
@@ -185,6 +186,7 @@ test('a write of the own leader whose outcome is lost is asked for at the others
   local = {
     ...replica(true),
     execute: async () => lostResults(),
+    changes: async () => ({ kind: 'failed', code: 'NOT_LEADER', message: '' }) as const,
     fateOf: () => ({ kind: 'open' }),
   };
   const replicas = ['me', 'other'].map((node, at) => ({ replica: at + 1, node, incarnation: 'i' }));

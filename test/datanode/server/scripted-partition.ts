@@ -1,4 +1,5 @@
 /** A partition whose commands run for real in memory, and whose leadership and faults are scripted. */
+
 import { systemClock } from '../../../src/common/clock.ts';
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import type {
@@ -7,6 +8,7 @@ import type {
   LineResult,
   LocalPartition,
 } from '../../../src/datanode/partition/entries/batch.ts';
+import type { ChangesAnswer } from '../../../src/datanode/partition/entries/changes.ts';
 import type { WaitOutcome, WaitRequest } from '../../../src/datanode/partition/entries/wait.ts';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../commands/lone-partition.ts';
@@ -60,6 +62,11 @@ export class ScriptedPartition implements LocalPartition {
       open = resolve;
     });
     return open;
+  }
+
+  /** Tells of no change. */
+  async changes(): Promise<ChangesAnswer> {
+    return { kind: 'failed', code: 'NOT_LEADER', message: 'as the script says' };
   }
 
   /** Served when something is there, else once it is withdrawn or nobody listens any more. */

@@ -8,6 +8,8 @@ import { keyHash } from './member-hash.ts';
 import { tagRanges, tags } from './tags.ts';
 
 const KEY_PREFIX_BYTES = 7;
+/** Where the user's key begins in a key record's key. */
+export const USER_KEY_AT = KEY_PREFIX_BYTES;
 const EXPIRY_PREFIX_BYTES = 11;
 
 /** The engine key of a user key's record. */

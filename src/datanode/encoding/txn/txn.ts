@@ -26,6 +26,7 @@ import { COUNTS_KEY } from '../records/system.ts';
 import { tags } from '../records/tags.ts';
 import type { Pacing } from '../steps/slices.ts';
 import { AddedCounts } from './added-counts.ts';
+import type { ChangeSet } from './change-set.ts';
 import { EARLY_KEY, EarlyElements, type EarlyStore } from './early-elements.ts';
 import { LARGE_RECORD_BYTES, RecordOpener, sealLarge } from './large-records.ts';
 import { LateDeletion } from './late-deletion.ts';
@@ -64,18 +65,6 @@ const LOOKED_STEP = 512;
 /** More changes than these, or bytes of them, are sealed in steps. */
 const CHANGES_AT_ONCE_MAX = 512;
 const CHANGED_BYTES_AT_ONCE_MAX = LARGE_RECORD_BYTES;
-
-/** What a Txn changed, all in all. */
-export interface ChangeSet {
-  all(): Iterable<Change>;
-  /** The change of the engine key whose bytes are `name`'s characters (latin1). */
-  get(name: string): Change | undefined;
-  /**
-   * Names (`elementsName`) of the collections of which elements were changed; undefined when there
-   * are so few changes that one may look at all of them in a turn.
-   */
-  readonly elements: ReadonlySet<string> | undefined;
-}
 
 type KeyListener = (key: Buffer) => void;
 
@@ -124,6 +113,8 @@ export class Txn implements WriteView {
   #leavesGarbage = false;
   #events: KeyEvent[] = [];
   #recording = false;
+  /** Keys that commands tell of, if somebody wants to know: as often as they do. */
+  touched: Buffer[] | undefined;
   #onKeyPut: KeyListener | undefined;
   #onKeyDelete: KeyListener | undefined;
   #elements: ElementNames | undefined;
@@ -191,6 +182,7 @@ export class Txn implements WriteView {
 
   notify(of: KeyEventClass, event: string, key: Buffer): void {
     if (this.#recording) this.#events.push({ of, event, key });
+    this.touched?.push(key);
   }
 
   newVersion(): Version {
@@ -297,6 +289,7 @@ export class Txn implements WriteView {
       all: () => this.#overlay.changes(),
       get: (name) => this.#overlay.changeOf(name),
       elements: this.#elements?.names,
+      touched: this.touched,
     };
   }
 

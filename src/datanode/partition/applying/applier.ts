@@ -15,7 +15,7 @@ import { redisDataRange } from '../../encoding/records/key.ts';
 import { STATE_KEY } from '../../encoding/records/system.ts';
 import type { EarlyStore } from '../../encoding/txn/early-elements.ts';
 import { removeEarly } from '../../encoding/txn/early-removal.ts';
-import { type ChangeSet, createView, Txn } from '../../encoding/txn/txn.ts';
+import { createView, Txn } from '../../encoding/txn/txn.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { leavesJoint } from '../../raft/conf-change.ts';
 import { decodeConfChange } from '../../raft/conf-change-codec.ts';
@@ -60,6 +60,7 @@ export interface ApplierHooks {
   /** An engine batch is written: entries up to the state's index are visible to readers. */
   onApplied(entries: readonly AppliedEntry[], state: ReplicaState, batch: AppliedBatch): void;
   readonly keyEvents: KeyEventGate;
+  isFollowed?(): boolean; // somebody asks which keys change
   /** The node's; its own by default. */
   readonly pace?: Pace;
   readonly ranks?: RankPool;
@@ -89,8 +90,7 @@ export interface AppliedBatch {
   readonly expiredKeys: number;
   /** Some collection ended whose elements are to be removed. */
   readonly leavesGarbage: boolean;
-  /** What it changed, as keys of the engine. */
-  readonly changed: ChangeSet;
+  readonly changed: Txn['changed']; // as keys of the engine
   /** Scripts have written: keys of it may be others than its commands name. */
   readonly ofScripts: boolean;
 }
@@ -144,7 +144,7 @@ export class Applier {
     return this.#state;
   }
 
-  /** True while a batch is on its way into the engine: readers of several keys wait. */
+  /** A batch is on its way into the engine: readers of several keys wait. */
   get writing(): boolean {
     return this.#writing;
   }
@@ -270,9 +270,10 @@ export class Applier {
   }
 
   #newBatch(effects?: ScriptEffects): OpenBatch {
-    const { heldBytesMax: bytesMax = limits.applyHeldBytes } = this.#hooks;
+    const bytesMax = this.#hooks.heldBytesMax ?? limits.applyHeldBytes;
     const early: EarlyStore = { engine: this.#engine, pace: this.#pace, bytesMax };
-    return openBatch(new Txn(this.#engine, [], this.#ranks, early), this.#state, effects);
+    const txn = new Txn(this.#engine, [], this.#ranks, early);
+    return openBatch(txn, this.#state, effects, this.#hooks.isFollowed?.());
   }
 
   async #write(batch: OpenBatch): Promise<void> {
@@ -286,9 +287,9 @@ export class Applier {
     this.#ranks.written();
     this.#writing = false;
     this.#clearing = false;
-    const before = this.#state;
+    const { epoch, confState } = this.#state;
     this.#state = state;
-    const membersChanged = state.epoch !== before.epoch || state.confState !== before.confState;
+    const membersChanged = state.epoch !== epoch || state.confState !== confState;
     const { earliestDeadlineMs, leavesGarbage } = txn;
     this.#hooks.onApplied(applied, state, {
       earliestDeadlineMs,
@@ -313,20 +314,19 @@ export class Applier {
    */
   async #flush(entry: Entry, envelope: Envelope, body: RedisBody, flushAt: number): Promise<void> {
     const engine = this.#engine;
-    const { index } = entry;
     const state = this.#timedState(entry, envelope, this.#state);
     const effects = this.#effectsOf(entry, undefined, new ScriptEffects());
     const context = this.#contextOf(envelope, state, effects);
     const once = new OnceBatches(body.once ?? [], state.timeMs, flushAt);
     const tells = this.#hooks.keyEvents.isOpen(entry.term);
-    const flush = { index, body, flushAt, once, tells };
+    const flush = { index: entry.index, body, flushAt, once, tells };
     this.#clearing = true;
     const early = await applyBeforeFlush(engine, flush, context, state);
     this.#hooks.onClear();
     this.#ranks.clear();
     await engine.clearRange(redisDataRange());
     const after = this.#newBatch(effects);
-    after.txn.beginEntry(index);
+    after.txn.beginEntry(entry.index);
     after.txn.recordEvents(tells);
     after.txn.keepEarlierEvents(early.events);
     this.#effectsOf(entry, after.txn, effects);

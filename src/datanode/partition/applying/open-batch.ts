@@ -20,8 +20,14 @@ export interface OpenBatch {
   replyBytes: number;
 }
 
-/** Behind `state`. */
-export function openBatch(txn: Txn, state: ReplicaState, effects = new ScriptEffects()): OpenBatch {
+/** Behind `state`; `isFollowed`: somebody asks which keys change. */
+export function openBatch(
+  txn: Txn,
+  state: ReplicaState,
+  effects = new ScriptEffects(),
+  isFollowed = false,
+): OpenBatch {
+  if (isFollowed) txn.touched = [];
   const counts = { expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
   return { txn, effects, weight: new Weight(txn), applied: [], state, ...counts };
 }

@@ -18,6 +18,7 @@ import type { ReadRun } from '../../commands/rows/command.ts';
 import type { Witness } from '../../commands/server/witness.ts';
 import type { OnceMark } from '../../encoding/sessions/sessions.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
+import type { ChangesAnswer, ChangesRequest } from './changes.ts';
 import type { WaitOutcome, WaitRequest } from './wait.ts';
 
 export type { Witness } from '../../commands/server/witness.ts';
@@ -66,16 +67,24 @@ type WholeBatch = { readonly [Field in keyof Required<CommandBatch>]: CommandBat
 type BatchChanges = Partial<
   Pick<
     CommandBatch,
-    'lines' | 'prepared' | 'term' | 'vouchedBy' | 'once' | 'deadlineMs' | 'room' | 'asker'
+    | 'lines'
+    | 'prepared'
+    | 'term'
+    | 'vouchedBy'
+    | 'once'
+    | 'deadlineMs'
+    | 'witness'
+    | 'room'
+    | 'asker'
   >
 >;
 
 /** `batch` with other fields: a literal without a spread, so that all batches have one shape. */
 export function changedBatch(batch: CommandBatch, changes: BatchChanges): WholeBatch {
-  const { namespace, partition, group, kind, protocol, maxStalenessMs, witness } = batch;
+  const { namespace, partition, group, kind, protocol, maxStalenessMs } = batch;
   const { lines = batch.lines, prepared = batch.prepared } = changes;
   const { term = batch.term, once = batch.once, deadlineMs = batch.deadlineMs } = changes;
-  const { vouchedBy = batch.vouchedBy, room = batch.room } = changes;
+  const { vouchedBy = batch.vouchedBy, room = batch.room, witness = batch.witness } = changes;
   const asker = 'asker' in changes ? changes.asker : batch.asker;
   return {
     namespace,
@@ -151,6 +160,8 @@ export interface LocalPartition {
   execute(batch: CommandBatch, signal?: AbortSignal): Promise<readonly LineResult[]>;
   /** Settles when the client is served, or withdrawn; `gone`: nobody listens any more. */
   wait(request: WaitRequest, gone?: AbortSignal): Promise<WaitOutcome>;
+  /** Which keys have changed, when some have; `gone`: nobody listens any more. */
+  changes(request: ChangesRequest, gone?: AbortSignal): Promise<ChangesAnswer>;
   /** Replies to these ids have arrived. */
   confirmServed(ids: readonly Buffer[]): void;
   /** What has become of an entry that was proposed to its group, whoever leads now. */

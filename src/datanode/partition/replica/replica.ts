@@ -116,7 +116,6 @@ export class Replica implements LocalPartition {
   }
 
   readonly status = (): RaftStatus => this.#raft.status();
-
   readonly counts = (): Counts => readCounts(createView(this.slot.engine));
 
   /** The live parts, for observers; not to be changed. */
@@ -248,6 +247,7 @@ export class Replica implements LocalPartition {
   }
 
   readonly fateOf: LocalPartition['fateOf'] = (entry) => this.#requests.fateOf(entry);
+  readonly changes: LocalPartition['changes'] = (...asked) => this.#requests.changes.ask(...asked);
 
   /** Before it has to go, in a moment. */
   readonly handOver = (): void => this.#input(() => this.#leadership.handOver('takes no more'));
@@ -277,6 +277,7 @@ export class Replica implements LocalPartition {
       mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),
       applyConfChange: (change) => this.#raft.applyConfChange(change),
       onClear: () => this.#requests.onClear(),
+      isFollowed: () => this.#requests.changes.isFollowed,
       onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
       onFault: (error) => this.fail(error),
     });

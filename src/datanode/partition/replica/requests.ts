@@ -2,19 +2,18 @@
  * What clients wait for at one replica: writes on their way through the log, reads on their way to
  * a confirmed leader, elements that are not there yet, and the watches between WATCH and EXEC.
  */
-import { type Clock, sleep } from '../../../common/clock.ts';
+import { sleep } from '../../../common/clock.ts';
 import type { KeyShare } from '../../../common/hash.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
-import type { Random } from '../../../common/random.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { findKey } from '../../encoding/keyspace/keyspace.ts';
 import { findServed } from '../../encoding/sessions/served.ts';
 import { createView } from '../../encoding/txn/txn.ts';
-import type { ProposeResult, RaftNode, ReadState } from '../../raft/ready.ts';
-import { OK, type Reply } from '../../resp/reply.ts';
+import type { ProposeResult, ReadState } from '../../raft/ready.ts';
+import type { Reply } from '../../resp/reply.ts';
 import type { AppliedBatch, AppliedEntry } from '../applying/applier.ts';
-import { type EntriesGround, RecentEntries } from '../applying/recent-entries.ts';
+import { RecentEntries } from '../applying/recent-entries.ts';
 import type {
   CommandBatch,
   CommandLine,
@@ -30,36 +29,22 @@ import type { Companion } from '../proposing/cohort.ts';
 import { Proposals } from '../proposing/proposals.ts';
 import { storedBytes } from '../proposing/value-sizes.ts';
 import { FollowerReads } from '../reading/follower-reads.ts';
-import { type ReadGround, Reads } from '../reading/reads.ts';
-import type { ReplicaState } from '../storage/state.ts';
+import { Reads } from '../reading/reads.ts';
+import type { FollowedChanges } from '../waiting/followed-changes.ts';
 import { reachOf, servedBefore } from '../waiting/reach.ts';
 import type { StreamReaders } from '../waiting/stream-readers.ts';
 import { type Draft, Waiters } from '../waiting/waiters.ts';
 import { Watches } from '../waiting/watches.ts';
-import type { MemberBuilds } from './replica-world.ts';
-import { createReaders, groupStandings, ownBatch } from './stream-waits.ts';
+import { createFollowed, noteChanges, readNothing } from './followed.ts';
+import type { RequestGround } from './request-ground.ts';
+import { createReaders, groupStandings } from './stream-waits.ts';
 
 /** Confirmations wait this long for an entry to join. */
 const CONFIRM_ALONE_MS = 1_000;
 const SETTLE_MS = 5;
 
-export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround, MemberBuilds {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly raft: RaftNode;
-  readonly cohort: Companion;
-  applied(): ReplicaState;
-  /** The group is needed, should it be asleep. */
-  wake(): void;
-  /** What reads of a follower see; see Expiry. */
-  readTimeMs(): number | undefined;
-  /** Somebody waits for entries that are committed and not applied yet. */
-  hurry(): void;
-  /** Asks for `flush` at the end of this turn. */
-  requestTurn(): void;
-}
-
 export class Requests {
+  readonly changes: FollowedChanges;
   readonly #ground: RequestGround;
   readonly #proposals: Proposals;
   readonly #reads: Reads;
@@ -105,6 +90,7 @@ export class Requests {
       keptReply: (id) => findServed(createView(engine()), id),
     });
     this.#readers = createReaders(ground, this.#reads);
+    this.changes = createFollowed(ground, this.#reads);
   }
 
   /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
@@ -187,6 +173,7 @@ export class Requests {
     if (batch.ofScripts) this.#waiters.onScripts(batch.changed);
     this.#waiters.onChanged(batch.changed);
     this.#readers.onChanged(batch.changed);
+    noteChanges(this.changes, entries, batch);
     for (const { index, term, replies, served = [] } of entries) {
       this.#proposals.settle(index, term, replies);
       this.#waiters.onApplied(index, served);
@@ -200,6 +187,7 @@ export class Requests {
   onClear(): void {
     this.#watches.onClear();
     this.#waiters.onClear();
+    this.changes.onClear();
   }
 
   fateOf(entry: EntryPlace): EntryFate {
@@ -209,6 +197,7 @@ export class Requests {
   /** A snapshot replaced the log up to `last`. */
   skipTo(last: EntryPlace): void {
     this.#proposals.skipTo(last);
+    this.changes.skipTo(last.index);
     this.#noteCohort();
   }
 
@@ -237,6 +226,7 @@ export class Requests {
     this.#waiters.failAll('NOT_LEADER', 'leadership was lost');
     this.#readers.failAll('NOT_LEADER', 'leadership was lost');
     this.#watches.stepDown();
+    this.changes.stepDown();
   }
 
   /**
@@ -259,14 +249,14 @@ export class Requests {
     this.#followerReads.failAll('STOPPING', why);
     this.#waiters.failAll('STOPPING', why);
     this.#readers.failAll('STOPPING', why);
+    this.changes.stop(why);
   }
 
   /** A read of nothing: the round that it takes part in is what matters. */
   async #confirmLeadership(request: WaitRequest): Promise<void> {
     const { line, protocol } = request;
-    const read = { line, run: () => OK, protocol, singlePoint: true };
-    const [result] = await this.#reads.gather(ownBatch(read, this.#ground.clock));
-    if (!result!.ok) return this.#waiters.fail(request, result!.code, result!.message);
+    const result = await readNothing(this.#reads, this.#ground, line, protocol);
+    if (!result.ok) return this.#waiters.fail(request, result.code, result.message);
     this.#waiters.confirm(request);
     if (this.#waiters.isDue) this.#ground.requestTurn();
   }

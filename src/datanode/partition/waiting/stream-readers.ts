@@ -9,7 +9,7 @@ import type { ErrorCode } from '../../../common/errors.ts';
 import type { ReadRun } from '../../commands/rows/command.ts';
 import { encodeKey, isRecordKey } from '../../encoding/records/key.ts';
 import type { StreamId } from '../../encoding/records/stream-id.ts';
-import type { ChangeSet } from '../../encoding/txn/txn.ts';
+import type { ChangeSet } from '../../encoding/txn/change-set.ts';
 import { encodeReply } from '../../resp/encode-reply.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
 import type { CommandLine, LineResult } from '../entries/batch.ts';

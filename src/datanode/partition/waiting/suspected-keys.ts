@@ -3,7 +3,7 @@
  * they are looked at once that is applied, some in a turn.
  */
 import { decodeKey, isRecordKey } from '../../encoding/records/key.ts';
-import type { ChangeSet } from '../../encoding/txn/txn.ts';
+import type { ChangeSet } from '../../encoding/txn/change-set.ts';
 
 /** A look is a read of the engine. */
 const LOOKS_PER_TURN = 128;

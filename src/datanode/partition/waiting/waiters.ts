@@ -9,7 +9,7 @@ import type { ErrorCode } from '../../../common/errors.ts';
 import type { LogIndex } from '../../../common/ids.ts';
 import { limits } from '../../../common/limits.ts';
 import type { BlockingForm } from '../../commands/rows/command.ts';
-import type { ChangeSet } from '../../encoding/txn/txn.ts';
+import type { ChangeSet } from '../../encoding/txn/change-set.ts';
 import type { Reply } from '../../resp/reply.ts';
 import type { Served } from '../applying/serving.ts';
 import type { CommandLine } from '../entries/batch.ts';

@@ -27,8 +27,8 @@ import {
 } from '../../commands/transactions/exec-line.ts';
 import { encodeKey } from '../../encoding/records/key.ts';
 import { observableName } from '../../encoding/records/key-name.ts';
+import type { ChangeSet } from '../../encoding/txn/change-set.ts';
 import type { Change } from '../../encoding/txn/overlay.ts';
-import type { ChangeSet } from '../../encoding/txn/txn.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import { encodeReply } from '../../resp/encode-reply.ts';
 import { error, NULL_ARRAY } from '../../resp/reply.ts';

@@ -5,10 +5,8 @@ import { limits } from '../../../../src/common/limits.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
 import { decodeEnvelope } from '../../../../src/datanode/partition/entries/envelope.ts';
 import { storedBytes } from '../../../../src/datanode/partition/proposing/value-sizes.ts';
-import {
-  type RequestGround,
-  Requests,
-} from '../../../../src/datanode/partition/replica/requests.ts';
+import type { RequestGround } from '../../../../src/datanode/partition/replica/request-ground.ts';
+import { Requests } from '../../../../src/datanode/partition/replica/requests.ts';
 import { readGround } from '../read-ground.ts';
 
 const stored = Buffer.alloc(limits.entryBytesMax);

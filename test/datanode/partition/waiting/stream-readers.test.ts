@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import { formatStreamId } from '../../../../src/datanode/encoding/records/stream-id.ts';
-import type { ChangeSet } from '../../../../src/datanode/encoding/txn/txn.ts';
+import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set.ts';
 import type { LineResult } from '../../../../src/datanode/partition/entries/batch.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import {

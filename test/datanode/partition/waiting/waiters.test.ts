@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
 import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
-import type { ChangeSet } from '../../../../src/datanode/encoding/txn/txn.ts';
+import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set.ts';
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import type { GroupStanding } from '../../../../src/datanode/partition/waiting/ready-groups.ts';
 import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';

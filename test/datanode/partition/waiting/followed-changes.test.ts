@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../../../src/common/clock.ts';
+import { limits } from '../../../../src/common/limits.ts';
+import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
+import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set.ts';
+import type { ChangesAnswer } from '../../../../src/datanode/partition/entries/changes.ts';
+import { FollowedChanges } from '../../../../src/datanode/partition/waiting/followed-changes.ts';
+
+/** A replica whose log and state the test moves. */
+function open() {
+  const at = { applied: 4, committed: 4, leads: true, failure: false };
+  const changes = new FollowedChanges({
+    clock: systemClock,
+    isLeader: () => at.leads,
+    committed: () => at.committed,
+    appliedIndex: () => at.applied,
+    confirm: async () => (at.failure ? { code: 'NOT_LEADER', message: 'no quorum' } : undefined),
+  });
+  const apply = (index: number, keys: readonly string[], more: Partial<ChangeSet> = {}) => {
+    at.applied = index;
+    at.committed = Math.max(at.committed, index);
+    const all = () => keys.map((key) => ({ key: encodeKey(Buffer.from(key)), after: undefined }));
+    const changed = { all, get: () => undefined, elements: undefined, ...more };
+    changes.note({ index, commands: 1, entries: 1, changed });
+  };
+  const ask = (after: number | undefined, proves = true, ofReplica = false) =>
+    changes.ask({ after, proves, ofReplica });
+  return { at, changes, apply, ask };
+}
+
+function told(answer: ChangesAnswer): string {
+  if (answer.kind === 'failed') return answer.code;
+  const changes = answer.changes.map(
+    ({ index, all, keys }) => `${index}:${all ? '*' : keys.join()}`,
+  );
+  const words = [answer.anew ? 'anew' : '', answer.proven ? 'proven' : '', ...changes];
+  return [answer.upTo, ...words.filter((word) => word !== '')].join(' ');
+}
+
+test('who asks first hears of what comes from then on', async () => {
+  const { apply, ask, changes } = open();
+  expect(changes.isFollowed).toBe(false);
+  expect(told(await ask(undefined))).toBe('4 anew proven');
+  expect(changes.isFollowed).toBe(true);
+  const held = ask(4);
+  apply(5, ['a', 'b']);
+  expect(told(await held)).toBe('5 proven 5:a,b');
+  apply(6, ['c']);
+  apply(7, [], { touched: [Buffer.from('h'), Buffer.from('h')] });
+  expect(told(await ask(5, false))).toBe('7 6:c 7:h');
+  expect(told(await ask(6))).toBe('7 proven 7:h');
+});
+
+test('what was being applied when it asked is not known: it is told once that is over', async () => {
+  const { at, apply, ask } = open();
+  at.committed = 6;
+  const first = ask(undefined);
+  apply(6, ['half']);
+  expect(told(await first)).toBe('6 anew proven');
+  apply(7, ['a']);
+  expect(told(await ask(6))).toBe('7 proven 7:a');
+});
+
+test('a partition that is emptied, and too many keys, are any key', async () => {
+  const { apply, ask, changes } = open();
+  await ask(undefined);
+  changes.onClear();
+  apply(5, ['left']);
+  apply(
+    6,
+    Array.from({ length: limits.changes.lookedMax + 1 }, (_, at) => `k${at}`),
+  );
+  expect(told(await ask(4))).toBe('6 proven 5:* 6:*');
+});
+
+test('who asks too late is told that it missed something', async () => {
+  const { apply, ask } = open();
+  await ask(undefined);
+  const many = Array.from({ length: 16_000 }, (_, at) => `key${at}`);
+  for (let index = 5; index < 11; index++) apply(index, many);
+  expect(told(await ask(4, true))).toBe('10 anew proven');
+});
+
+test('a snapshot in the place of entries is something missed', async () => {
+  const { at, ask, changes } = open();
+  await ask(undefined);
+  at.applied = 20;
+  changes.skipTo(20);
+  expect(told(await ask(4))).toBe('20 anew proven');
+});
+
+test('only who leads answers for the leader, and who is confirmed proves', async () => {
+  const { at, ask, apply, changes } = open();
+  await ask(undefined);
+  at.failure = true;
+  expect(told(await ask(4))).toBe('NOT_LEADER');
+  const held = ask(4, false);
+  at.leads = false;
+  changes.stepDown();
+  expect(told(await held)).toBe('NOT_LEADER');
+  expect(told(await ask(4))).toBe('NOT_LEADER');
+  apply(5, ['a']);
+  // what it applies it tells whoever asks for that
+  expect(told(await ask(4, true, true))).toBe('5 proven 5:a');
+  changes.stop('the replica stops');
+  expect(told(await ask(5, true, true))).toBe('STOPPING');
+});
