@@ -40,8 +40,15 @@ const rooms = {
     'datanode/resp',
     'meta/schema.ts',
   ],
+  'datanode/tracking': [
+    'datanode/resp',
+    'datanode/commands',
+    'datanode/partition',
+    'datanode/routing',
+  ],
   'datanode/server': [
     'datanode/acl',
+    'datanode/tracking',
     'datanode/resp',
     'datanode/commands',
     'datanode/partition',

@@ -290,8 +290,11 @@ export const exceptions: readonly Exception[] = [
   },
   {
     commands: 'CLIENT TRACKING ON',
-    differs: 'refused, whatever its options; OFF is accepted',
-    reason: 'reads leave no trace, so nobody knows whom to tell that a key has changed',
+    differs:
+      'invalidations come a moment after the write; of a script all keys it names are tracked; in BCAST mode ' +
+      'FLUSHALL is told once per partition; NOLOOP tells of what shared an entry with others',
+    reason:
+      'changes are told by the leaders of partitions, to the node that the client is connected to',
   },
   {
     commands: 'MONITOR of a client that monitors',

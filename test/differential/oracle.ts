@@ -57,7 +57,7 @@ const WITH_BYTES = '$!=';
 const AGGREGATES: Readonly<Record<string, number>> = { '*': 1, '~': 1, '>': 1, '%': 2, '|': 2 };
 
 /** Where the reply that begins at `at` ends; undefined while it is incomplete. */
-function replyEnd(bytes: Buffer, at: number): number | undefined {
+export function replyEnd(bytes: Buffer, at: number): number | undefined {
   const lineEnd = bytes.indexOf('\r\n', at);
   if (lineEnd < 0) return undefined;
   const kind = String.fromCharCode(bytes[at]!);

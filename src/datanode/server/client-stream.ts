@@ -128,6 +128,13 @@ export class ClientStream {
     this.settle(this.#replies.insert(behind, this.#owner.protocol()), reply);
   }
 
+  /** Behind every reply that is known; false when none of them waits for another: it may leave at once. */
+  tellBehindKnown(bytes: Buffer): boolean {
+    const slot = this.#replies.insertBehindKnown(this.#owner.protocol());
+    if (slot !== undefined) this.settle(slot, { kind: 'encoded', bytes });
+    return slot !== undefined;
+  }
+
   settle(slot: ReplySlot, reply: Reply): void {
     if (this.#closed) return;
     this.#again.delete(slot);

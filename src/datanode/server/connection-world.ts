@@ -6,6 +6,7 @@ import type { Random } from '../../common/random.ts';
 import type { Access } from '../acl/access.ts';
 import type { NodeContext, Session } from '../commands/rows/node-context.ts';
 import type { Router } from '../routing/router.ts';
+import type { TrackingHub } from '../tracking/hub.ts';
 import type { ClientMemory } from './client-memory.ts';
 import type { CommandWatch } from './command-watch.ts';
 import type { HoldBudget } from './hold-budget.ts';
@@ -35,6 +36,7 @@ export interface ConnectionWorld {
   readonly stats: ServerStats;
   readonly watch: CommandWatch;
   readonly access: Access;
+  readonly tracking: TrackingHub;
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: ClientConnection): void;

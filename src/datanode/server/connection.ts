@@ -36,6 +36,7 @@ import { PushOutlet } from './push-outlet.ts';
 import { linesOf } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
+import { trackedLanes, tracksNext } from './tracked-lanes.ts';
 import { asSent, type ExecTarget, Transaction } from './transaction.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
 import { Whereabouts } from './whereabouts.ts';
@@ -84,6 +85,10 @@ export class Connection {
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.tell(reply, this.#shown),
+      invalidate: (one) => {
+        const bytes = one.encoded(this.session.protocol);
+        if (!this.#stream.tellBehindKnown(bytes)) this.#pushes.push(bytes);
+      },
     });
     this.#share = new TurnShare(world.clock, (wasOver) => {
       if (wasOver) this.#dispatchWaiting();
@@ -146,6 +151,7 @@ export class Connection {
       place: (partition) => this.#whereabouts.place(partition, this.#exclusiveBirth),
       redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
       block: (request) => {
+        if (session.tracking !== undefined) this.#world.tracking.waits(session, request);
         const blocked = waiting.block(request, this.#world.settings());
         // it takes what is there, and waits for nothing: the client may be gone
         if (this.#inputEnded) void blocked.end('timeout');
@@ -179,7 +185,7 @@ export class Connection {
         this.#whereabouts.mayFollow(items) ? this.#world.settings().replicaStalenessMs : undefined,
       wantsWitness: () => this.session.witnesses !== undefined,
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
-      execute: (batch) => router.execute(batch),
+      ...trackedLanes(this.session, this.#world, () => this.#exclusiveRuns),
       asker: () => this.#stream.gone,
       mayStart: (item) => this.#stream.mayStart(item),
       isNext: (item) => this.#stream.isNext(item),
@@ -222,6 +228,7 @@ export class Connection {
     session.lastCommand = direct.command?.name ?? '';
     session.lastCommandMs = this.#world.clock.wallMs();
     const { target, args } = this.#transaction.divert(direct, line);
+    const tracks = tracksNext(session, this.#world, target, this.#transaction.queued);
     if (target.kind === 'reply') {
       if (target.command === undefined && isHttp(line)) return this.#refuseBrowser();
       const runs = target.called && target.reply !== QUEUED;
@@ -233,7 +240,7 @@ export class Connection {
     if (alone.kind === 'one') {
       this.#lanes.push(
         this.#whereabouts.place(alone.partition),
-        new OneRequest(this, alone, args, slot, this.#world.clock.monotonicMs()),
+        new OneRequest(this, alone, args, slot, this.#world.clock.monotonicMs(), tracks),
       );
       return;
     }
@@ -335,6 +342,7 @@ export class Connection {
     this.#exclusiveRuns = false;
     this.#settle(command, slot, this.#bounded(command, reply));
     this.#pushes.release();
+    if (this.session.tracking !== undefined) this.#world.tracking.ended(this.session);
     this.#share.note();
     this.#dispatchWaiting();
   }

@@ -36,6 +36,8 @@ export interface LaneItem {
   readonly startsBatch?: boolean;
   /** A write that may give back what it finds. */
   readonly mayAnswerMuch?: boolean;
+  /** Its client tracks what it reads; undefined: as the command that it is a part of. */
+  readonly tracks?: boolean;
   /** Set once it has been held. */
   held?: boolean;
   settle(reply: Reply, fate: Fate): void;
@@ -52,7 +54,9 @@ export interface LaneWorld {
   /** The client wants to know where in the log its commands are. */
   wantsWitness(): boolean;
   witnessed(group: GroupId, witness: Witness): void;
-  execute(batch: CommandBatch): Promise<readonly LineResult[]>;
+  execute(batch: CommandBatch, items: readonly LaneItem[]): Promise<readonly LineResult[]>;
+  /** Of those that `execute` was given: what was answered has its place. */
+  handedOver?(items: readonly LaneItem[]): void;
   /** Who waits for what reads answer. */
   asker(): Gone;
   /** False while the client takes its replies too slowly to let `next` make more of them. */
@@ -211,7 +215,7 @@ export class Lane {
       asker: first.kind === 'read' ? this.#world.asker() : undefined,
       deadlineMs: this.#waitingSinceMs(first) + this.#world.holdMs,
     };
-    this.#world.execute(batch).then(
+    this.#world.execute(batch, items).then(
       (results) => this.#finish(items, results),
       (failure: unknown) => this.#finish(items, unknownResults(items, failure)),
     );
@@ -222,6 +226,7 @@ export class Lane {
     longWrites.end(items, results);
     if (this.#closed) return;
     const whyHeld = this.#handOver(items, results);
+    this.#world.handedOver?.(items);
     this.#underWay = false;
     if (whyHeld !== undefined) {
       this.#hold(whyHeld);

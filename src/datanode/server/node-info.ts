@@ -9,6 +9,7 @@ import {
   clusterFigures,
   type SlotsLed,
 } from '../commands/cluster/cluster-figures.ts';
+import type { Tracking } from '../commands/connection/tracking-port.ts';
 import type { PubSub } from '../commands/pubsub/pubsub-port.ts';
 import type { BackupPort } from '../commands/rows/backup-port.ts';
 import type {
@@ -29,6 +30,7 @@ export interface NodeInfoWorld {
   readonly routes: RouteTable;
   readonly pubsub: PubSub;
   readonly backups: BackupPort;
+  readonly tracking: Tracking;
   info(): ServerInfo;
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
@@ -49,6 +51,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     nowMs: clock.wallMs(),
     pubsub: world.pubsub,
     backups: world.backups,
+    tracking: world.tracking,
     info: () => world.info(),
     sessions: () => world.sessions(),
     clusterNodes: () => clusterNodes(routes, node, session.namespace),

@@ -23,6 +23,7 @@ export class OneRequest implements LaneItem {
   readonly arrivedMs: number;
   readonly startsBatch: boolean;
   readonly mayAnswerMuch: boolean;
+  readonly tracks: boolean;
   held = false;
   readonly #owner: Owner;
 
@@ -32,6 +33,7 @@ export class OneRequest implements LaneItem {
     line: CommandLine,
     slot: ReplySlot,
     arrivedMs: number,
+    tracks: boolean,
   ) {
     this.#owner = owner;
     this.slot = slot;
@@ -43,6 +45,7 @@ export class OneRequest implements LaneItem {
     // a watch begins when its line arrives: what the connection wrote before is no change by then
     this.startsBatch = target.command.name === 'watch';
     this.arrivedMs = arrivedMs;
+    this.tracks = tracks;
     this.mayAnswerMuch = mayAnswerMuch(target.command, line);
   }
 

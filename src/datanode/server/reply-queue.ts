@@ -74,6 +74,20 @@ export class ReplyQueue {
     return slot;
   }
 
+  /** The same behind the last reply that is known; undefined when no open one holds that back. */
+  insertBehindKnown(protocol: Protocol): ReplySlot | undefined {
+    if (this.#readyBytes === 0) return undefined;
+    const slots = this.#slots;
+    let end = slots.length;
+    while (end > this.#head && slots[end - 1]!.reply === undefined) end--;
+    let open = this.#head;
+    while (open < end && slots[open]!.reply !== undefined) open++;
+    if (open === end) return undefined;
+    const slot = newSlot(0, protocol);
+    slots.splice(end, 0, slot);
+    return slot;
+  }
+
   /** True when this reply can be sent at once: nothing before it is open. */
   settle(slot: ReplySlot, reply: Reply): boolean {
     slot.reply = reply;

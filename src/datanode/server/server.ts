@@ -26,6 +26,7 @@ import type { PartitionMeters } from '../partition/host/meters.ts';
 import type { PubSubHub } from '../pubsub/hub.ts';
 import type { KeyEventPublisher } from '../pubsub/key-events.ts';
 import type { Router } from '../routing/router.ts';
+import { TrackingHub } from '../tracking/hub.ts';
 import { ClientMemory } from './client-memory.ts';
 import { CommandWatch } from './command-watch.ts';
 import { Connection } from './connection.ts';
@@ -94,6 +95,7 @@ export class RedisServer {
   readonly #watch: CommandWatch;
   readonly #access: Access;
   readonly #waiting: WaitingClients;
+  readonly #tracking: TrackingHub;
   #settings: ServerSettings;
   #gatewayPort = 0;
   #clusterPort = 0;
@@ -117,6 +119,8 @@ export class RedisServer {
     const settings = () => this.#settings;
     this.#waiting = new WaitingClients(clock, router, options.facts.runId);
     const sessions = () => this.#sessions();
+    const keysMax = () => settings().trackingTableMaxKeys;
+    this.#tracking = new TrackingHub({ clock, router, keysMax });
     this.#access = new Access({
       ...{ clock, random, store: options.userStore, sessions },
       logEntriesMax: () => settings().aclLogEntriesMax,
@@ -137,6 +141,7 @@ export class RedisServer {
       stats: this.#stats,
       watch: this.#watch,
       access: this.#access,
+      tracking: this.#tracking,
       settings,
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
@@ -201,6 +206,7 @@ export class RedisServer {
       replicas: meters,
       log: this.#options.log(),
       pubsub: this.#options.pubsub.info(),
+      tracking: this.#tracking.info(),
     };
   }
 
@@ -210,6 +216,7 @@ export class RedisServer {
     this.#rates.stop();
     this.#watch.unpause();
     this.#waiting.close();
+    this.#tracking.close();
     if (this.#connections.size > 0) await this.#finishConnections();
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
@@ -264,6 +271,7 @@ export class RedisServer {
 
   #onClose(connection: ClientConnection): void {
     this.#connections.delete(connection);
+    this.#tracking.disable(connection.session);
     this.#options.pubsub.end(connection.session.subscriber);
     if (this.#connections.size === 0) this.#allClosed?.();
   }
@@ -276,6 +284,7 @@ export class RedisServer {
       routes: router.routes,
       pubsub: this.#options.pubsub,
       backups: this.#options.backups,
+      tracking: this.#tracking,
       info: () => this.info(),
       sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),

@@ -1,6 +1,6 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
-import type { Subscriber } from '../commands/pubsub/pubsub-port.ts';
+import type { Delivery, Subscriber } from '../commands/pubsub/pubsub-port.ts';
 import type { Door, Queued, Session } from '../commands/rows/node-context.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 
@@ -14,6 +14,7 @@ export interface SessionStart {
   closeAfterReply(): void;
   kill(): void;
   push(reply: Reply): void;
+  invalidate(delivery: Delivery): void;
   queued(): Queued;
   taken(): Promise<void>;
 }
@@ -38,6 +39,7 @@ export function createSession(start: SessionStart): Session {
     noTouch: false,
     monitors: false,
     witnesses: undefined,
+    tracking: undefined,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
   };

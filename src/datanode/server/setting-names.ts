@@ -12,6 +12,7 @@ const fields: ReadonlyMap<string, keyof ServerSettings> = new Map([
   ['slowlog-max-len', 'slowLogEntriesMax'],
   ['latency-monitor-threshold', 'latencyThresholdMs'],
   ['acllog-max-len', 'aclLogEntriesMax'],
+  ['tracking-table-max-keys', 'trackingTableMaxKeys'],
 ]);
 
 export function showSettings(settings: ServerSettings, port: number): ReadonlyMap<string, string> {

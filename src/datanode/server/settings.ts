@@ -23,6 +23,8 @@ export interface ServerSettings {
   /** Commands that take this long are spikes of latency; 0: none are. */
   readonly latencyThresholdMs: number;
   readonly aclLogEntriesMax: number;
+  /** Keys that clients of the node track, told as changed beyond; 0: as many as there are. */
+  readonly trackingTableMaxKeys: number;
 }
 
 export const defaultServerSettings: ServerSettings = {
@@ -38,4 +40,5 @@ export const defaultServerSettings: ServerSettings = {
   slowLogEntriesMax: 128,
   latencyThresholdMs: 0,
   aclLogEntriesMax: 128,
+  trackingTableMaxKeys: limits.trackingTableMaxKeys,
 };

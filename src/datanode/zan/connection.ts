@@ -52,6 +52,8 @@ export class ZanConnection implements ClientConnection {
       queued: () => ({ ...this.#stream.queued, transaction: -1 }),
       taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.answer(reply),
+      // it tracks nothing, and nobody can redirect to it
+      invalidate: () => {},
     });
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => {});
     this.#ground = {

@@ -1,4 +1,5 @@
 /** A node as node commands see it: three datanodes, settings and sessions in memory. */
+
 import { assert } from '../../../src/common/assert.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { LatencyHistogram } from '../../../src/common/latency-histogram.ts';
@@ -7,6 +8,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import { KVORUM_VERSION } from '../../../src/common/version.ts';
 import { Access } from '../../../src/datanode/acl/access.ts';
 import type { SlotsLed } from '../../../src/datanode/commands/cluster/cluster-figures.ts';
+import type { Tracking } from '../../../src/datanode/commands/connection/tracking-port.ts';
 import {
   createSubscriber,
   type Delivery,
@@ -26,6 +28,7 @@ import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { CommandWatch } from '../../../src/datanode/server/command-watch.ts';
 import { defaultServerSettings } from '../../../src/datanode/server/settings.ts';
 import { ServerStats } from '../../../src/datanode/server/stats.ts';
+import { TrackedClient } from '../../../src/datanode/tracking/tracked-client.ts';
 import { noteSent } from '../../sent-commands.ts';
 import { MemoryUsers } from '../acl/users.ts';
 import { FakeBackups } from './fake-backups.ts';
@@ -56,6 +59,8 @@ export class FakeSession implements Session {
   noTouch = false;
   monitors = false;
   witnesses: Session['witnesses'];
+  tracking: Session['tracking'];
+  readonly invalidations: Delivery[] = [];
   readonly pushed: Reply[] = [];
   waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1 };
   lastCommand = '';
@@ -85,6 +90,10 @@ export class FakeSession implements Session {
 
   push(reply: Reply): void {
     this.pushed.push(reply);
+  }
+
+  invalidate(delivery: Delivery): void {
+    this.invalidations.push(delivery);
   }
 }
 
@@ -129,6 +138,19 @@ export class FakeNode {
     sessions: () => [this.session, ...this.others],
     logEntriesMax: () => 128,
   });
+  /** Without partitions there is nothing that changes. */
+  readonly tracking: Tracking = {
+    enable: (session, options) => {
+      const client = (session.tracking as TrackedClient) ?? new TrackedClient(session, options);
+      client.change(options);
+      session.tracking = client;
+      return undefined;
+    },
+    disable: (session) => {
+      session.tracking = undefined;
+    },
+    info: () => this.info.tracking,
+  };
   statisticsResets = 0;
   activeExpire = true;
   info: ServerInfo = serverInfo;
@@ -167,6 +189,7 @@ export class FakeNode {
       nowMs: NOW_MS,
       pubsub: this.pubsub,
       backups: this.backups,
+      tracking: this.tracking,
       info: () => this.info,
       sessions: () => [this.session, ...this.others],
       clusterNodes: () => this.nodes,
@@ -245,6 +268,7 @@ export const serverInfo: ServerInfo = {
   peakHeapBytes: 4 * 1_048_576,
   clusterPort: 7_001,
   clientsMax: 10_000,
+  tracking: { clients: 2, keys: 11, items: 13, prefixes: 3 },
   connectedClients: 3,
   slowLog: { length: 2, newest: () => [slowEntry] },
   clientBuffers: { inputBytes: 300, outputBytes: 20_000 },

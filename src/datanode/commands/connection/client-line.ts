@@ -2,14 +2,18 @@
 
 import { isSubscribed } from '../pubsub/pubsub-port.ts';
 import type { Session } from '../rows/node-context.ts';
+import { redirectOf } from './tracking.ts';
 
 function flagsOf(session: Session, inTransaction: boolean): string {
-  const { monitors, subscriber, readOnly, noEvict, noTouch, blocked, heldBack } = session;
+  const { monitors, subscriber, readOnly, noEvict, noTouch, blocked, heldBack, tracking } = session;
   const flags = [
     [monitors, 'O'],
     [isSubscribed(subscriber), 'P'],
-    [blocked !== undefined || heldBack, 'b'],
     [inTransaction, 'x'],
+    [blocked !== undefined || heldBack, 'b'],
+    [tracking !== undefined, 't'],
+    [tracking?.isBroken, 'R'],
+    [tracking?.broadcast, 'B'],
     [readOnly, 'r'],
     [noEvict, 'e'],
     [noTouch, 'T'],
@@ -63,7 +67,7 @@ export function clientLine(
     events: 'r',
     cmd: command || 'NULL',
     user: userOf(session),
-    redir: -1,
+    redir: redirectOf(session),
     resp: session.protocol,
     'lib-name': session.libraryName,
     'lib-ver': session.libraryVersion,

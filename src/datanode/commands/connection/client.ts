@@ -1,6 +1,6 @@
 /** CLIENT and its subcommands. */
 import { parseInteger } from '../../encoding/strings/string.ts';
-import { array, bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { argument, NOT_AN_INTEGER, SYNTAX_ERROR, word } from '../rows/args.ts';
 import {
   type Command,
@@ -15,6 +15,7 @@ import { wrongShape } from '../rows/server-row.ts';
 import { killFilter, listFilter } from './client-filter.ts';
 import { clientLine } from './client-line.ts';
 import { isNameTooLong, isPlainName, nameRefusal, nameTooLong } from './connection.ts';
+import { caching, getRedirection, tracking, trackingInfo } from './tracking.ts';
 
 type Run = NodeCommand['run'];
 
@@ -182,44 +183,6 @@ const unblock: Run = async (args, { sessions }) => {
   return integer(blocked !== undefined && (await blocked.end(reason)) ? 1 : 0);
 };
 
-/** CLIENT CACHING YES | NO */
-const caching: Run = () =>
-  error(
-    'ERR CLIENT CACHING can be called only when the client is in tracking mode with ' +
-      'OPTIN or OPTOUT mode enabled',
-  );
-
-/** Options that CLIENT TRACKING has, and how many arguments each. */
-const trackingOptions = new Map([
-  ...['bcast', 'optin', 'optout', 'noloop'].map((name) => [name, 0] as const),
-  ...['prefix', 'redirect'].map((name) => [name, 1] as const),
-]);
-
-/** CLIENT TRACKING OFF [option ...]: what is off needs none, but each has to be one. */
-const trackingOff: Run = (args) => {
-  const mode = word(argument(args, 2));
-  for (let at = 3; at < args.length; at++) {
-    const more = trackingOptions.get(word(argument(args, at)));
-    if (more === undefined || at + more >= args.length) return error(SYNTAX_ERROR);
-    at += more;
-  }
-  if (mode === 'off') return OK;
-  return error(
-    mode === 'on'
-      ? 'ERR client side caching is not offered by this server; use CLIENT TRACKING OFF'
-      : SYNTAX_ERROR,
-  );
-};
-
-const trackingInfo = (): Reply => ({
-  kind: 'map',
-  pairs: [
-    [bulk('flags'), { kind: 'set', items: [bulk('off')] }],
-    [bulk('redirect'), integer(-1)],
-    [bulk('prefixes'), array([])],
-  ],
-});
-
 /** Shown with the admin flag, as Redis does: they act on other connections. */
 const ADMIN = new Set(['kill', 'list', 'no-evict', 'pause', 'unblock', 'unpause']);
 
@@ -263,11 +226,11 @@ const subcommands: readonly NodeCommand[] = [
     onOff('noEvict'),
   ),
   sub('no-touch', 3, '7.2.0', 'Accepted: accesses are not recorded here.', onOff('noTouch')),
-  sub('getredir', 2, '6.0.0', 'Returns -1: tracking is off.', () => integer(-1)),
+  sub('getredir', 2, '6.0.0', 'Tells to whom invalidations are redirected.', getRedirection),
   sub('maint_notifications', -3, '8.2.0', 'Tells of moved leaders.', maintNotifications),
-  sub('tracking', -3, '6.0.0', 'Controls client side caching (off only).', trackingOff),
+  sub('tracking', -3, '6.0.0', 'Controls client side caching.', tracking),
   sub('trackinginfo', 2, '6.2.0', 'Tells about client side caching.', trackingInfo),
-  sub('caching', 3, '6.0.0', 'Refused: there is no client side caching.', caching),
+  sub('caching', 3, '6.0.0', 'Whether the next command is tracked.', caching),
   sub('pause', -3, '3.0.0', 'Holds back commands of clients for a while.', pause),
   sub('unpause', 2, '6.2.0', 'Ends a pause of clients.', unpause),
   sub('unblock', -3, '5.0.0', 'Ends the wait of a client in a blocking command.', unblock),

@@ -143,9 +143,10 @@ function select(args: readonly Buffer[], { session, acl, hasNamespace }: NodeCon
   return OK;
 }
 
-function reset({ session, watch, acl, pubsub }: NodeContext): Reply | Promise<Reply> {
+function reset({ session, watch, acl, pubsub, tracking }: NodeContext): Reply | Promise<Reply> {
   acl.forget(session);
   watch.stopMonitor(session);
+  tracking.disable(session);
   const ends = pubsub.unsubscribeAll(session.subscriber);
   session.protocol = 2;
   session.clientName = '';

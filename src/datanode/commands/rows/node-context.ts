@@ -3,7 +3,8 @@ import type { Namespace, NodeId, Slot } from '../../../common/ids.ts';
 import type { LatencyHistogram } from '../../../common/latency-histogram.ts';
 import type { Protocol, Reply } from '../../resp/reply.ts';
 import type { SlotsLed } from '../cluster/cluster-figures.ts';
-import type { PubSub, PubSubInfo, Subscriber } from '../pubsub/pubsub-port.ts';
+import type { ClientTracking, Tracking, TrackingInfo } from '../connection/tracking-port.ts';
+import type { Delivery, PubSub, PubSubInfo, Subscriber } from '../pubsub/pubsub-port.ts';
 import type { GroupWitness } from '../server/witness.ts';
 import type { AclView } from '../users/acl-view.ts';
 import type { BackupPort } from './backup-port.ts';
@@ -64,6 +65,8 @@ export interface Session {
   monitors: boolean;
   /** Set while it has asked for them (DEBUG WITNESS). */
   witnesses: GroupWitness[] | undefined;
+  /** Set while it tracks what it reads (CLIENT TRACKING). */
+  tracking: ClientTracking | undefined;
   /** Last command's name, for CLIENT LIST. */
   lastCommand: string;
   lastCommandMs: number;
@@ -77,6 +80,8 @@ export interface Session {
   queued(): Queued;
   /** Resolves once the client has taken nearly all that it was sent; rejects when it has gone. */
   taken(): Promise<void>;
+  /** Tells it that cached values are none any more, behind all replies that have them. */
+  invalidate(delivery: Delivery): void;
   /**
    * Sends what no request asked for, ahead of replies that are still to come; what monitors are
    * shown of this client's own request, behind its reply.
@@ -251,6 +256,7 @@ export interface ServerInfo {
   readonly replicas: ReplicaMeters;
   readonly log: LogInfo;
   readonly pubsub: PubSubInfo;
+  readonly tracking: TrackingInfo;
 }
 
 export interface NodeContext {
@@ -258,6 +264,7 @@ export interface NodeContext {
   readonly nowMs: number;
   readonly pubsub: PubSub;
   readonly backups: BackupPort;
+  readonly tracking: Tracking;
   info(): ServerInfo;
   sessions(): readonly Session[];
   /** The nodes of the session's namespace, sorted by name. */

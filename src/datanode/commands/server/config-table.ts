@@ -61,6 +61,7 @@ const settings: readonly SettingRow[] = [
   setting('slowlog-max-len', 0, limits.slowLogEntriesMax),
   setting('latency-monitor-threshold', 0, Number.MAX_SAFE_INTEGER),
   setting('acllog-max-len', 0, limits.aclLogEntriesMax),
+  setting('tracking-table-max-keys', 0, Number.MAX_SAFE_INTEGER),
 ];
 
 /** Events are published wherever partitions are led. */

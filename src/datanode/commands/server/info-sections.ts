@@ -60,7 +60,7 @@ const clients: Section['fields'] = (_context, info) => ({
   client_recent_max_input_buffer: info.clientBuffers.inputBytes,
   client_recent_max_output_buffer: info.clientBuffers.outputBytes,
   blocked_clients: info.blockedClients,
-  tracking_clients: 0,
+  tracking_clients: info.tracking.clients,
   pubsub_clients: info.pubsub.clients,
 });
 
@@ -121,6 +121,9 @@ const stats: Section['fields'] = (_context, info) => ({
   pubsubshard_channels: info.pubsub.shardChannels,
   latest_fork_usec: 0,
   total_forks: 0,
+  tracking_total_keys: info.tracking.keys,
+  tracking_total_items: info.tracking.items,
+  tracking_total_prefixes: info.tracking.prefixes,
   total_error_replies: info.errorReplies,
 });
 

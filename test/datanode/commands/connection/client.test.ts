@@ -84,9 +84,8 @@ test('CLIENT REPLY, NO-EVICT, NO-TOUCH set their modes', async () => {
   expect(node.session).toMatchObject({ noEvict: true, noTouch: true });
 });
 
-test('CLIENT TRACKING can only be off, and the rest answers', async () => {
+test('CLIENT TRACKING is off at first, and the rest answers', async () => {
   expect(await ask(node, 'CLIENT TRACKING off')).toBe('+OK\r\n');
-  expect(await ask(node, 'CLIENT TRACKING on')).toMatch(/^-ERR client side caching is not offered/);
   expect(await ask(node, 'CLIENT TRACKINGINFO')).toContain('off');
   expect(await ask(node, 'CLIENT GETREDIR')).toBe(':-1\r\n');
   expect(await ask(node, 'CLIENT CACHING yes')).toMatch(/^-ERR CLIENT CACHING can be called only/);
@@ -158,4 +157,51 @@ test('CLIENT PAUSE and CLIENT TRACKING look at their words as Redis does', async
   expect(await ask(node, 'CLIENT TRACKING OFF foo')).toBe('-ERR syntax error\r\n');
   expect(await ask(node, 'CLIENT TRACKING OFF prefix')).toBe('-ERR syntax error\r\n');
   expect(await ask(node, 'CLIENT TRACKING OFF BCAST prefix a noloop')).toBe('+OK\r\n');
+});
+
+test('CLIENT TRACKING refuses what Redis refuses, in its words and order', async () => {
+  const refusals: readonly (readonly [string, string])[] = [
+    ['CLIENT TRACKING ON PREFIX a', 'PREFIX option requires BCAST mode to be enabled'],
+    ['CLIENT TRACKING ON BCAST OPTIN', 'OPTIN and OPTOUT are not compatible with BCAST'],
+    ['CLIENT TRACKING ON OPTIN OPTOUT', "You can't specify both OPTIN mode and OPTOUT mode"],
+    ['CLIENT TRACKING ON REDIRECT 99', 'The client ID you want redirect to does not exist'],
+    ['CLIENT TRACKING ON REDIRECT x', 'value is not an integer or out of range'],
+    [
+      'CLIENT TRACKING ON REDIRECT 2 REDIRECT 3',
+      'A client can only redirect to a single other client',
+    ],
+    [
+      'CLIENT TRACKING ON BCAST PREFIX foo PREFIX fo',
+      "Prefix 'foo' overlaps with another provided prefix 'fo'. Prefixes for a single client must " +
+        'not overlap.',
+    ],
+    ['CLIENT TRACKING maybe', 'syntax error'],
+  ];
+  for (const [line, text] of refusals) expect(await ask(node, line)).toBe(`-ERR ${text}\r\n`);
+  expect(node.session.tracking).toBeUndefined();
+});
+
+test('what tracks is shown, and switches its mode only when it is off', async () => {
+  expect(await ask(node, 'CLIENT TRACKING ON OPTIN NOLOOP REDIRECT 2')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT GETREDIR')).toBe(':2\r\n');
+  expect(await ask(node, 'CLIENT CACHING NO')).toMatch(
+    /^-ERR CLIENT CACHING NO is only valid when/,
+  );
+  expect(await ask(node, 'CLIENT CACHING YES')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT TRACKINGINFO')).toMatch(
+    /on\r\n.*optin\r\n.*caching-yes\r\n.*noloop/s,
+  );
+  expect(await ask(node, 'CLIENT INFO')).toMatch(/ flags=t .* redir=2 /);
+  expect(await ask(node, 'CLIENT TRACKING ON OPTOUT')).toMatch(
+    /^-ERR You can't switch OPTIN\/OPTOUT/,
+  );
+  expect(await ask(node, 'CLIENT TRACKING ON BCAST')).toMatch(/^-ERR You can't switch BCAST mode/);
+  expect(await ask(node, 'RESET')).toBe('+RESET\r\n');
+  expect(await ask(node, 'CLIENT GETREDIR')).toBe(':-1\r\n');
+  expect(await ask(node, 'CLIENT TRACKING ON BCAST PREFIX b PREFIX a')).toBe('+OK\r\n');
+  expect(await ask(node, 'CLIENT INFO')).toMatch(/ flags=tB .* redir=0 /);
+  expect(await ask(node, 'CLIENT TRACKING ON BCAST PREFIX ab')).toBe(
+    "-ERR Prefix 'ab' overlaps with an existing prefix 'a'. Prefixes for a single client must not " +
+      'overlap.\r\n',
+  );
 });
