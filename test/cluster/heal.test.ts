@@ -1,5 +1,6 @@
 import { closeSync, openSync, readdirSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { areSettled } from './ask.ts';
 import { eventually, pause, startCluster, type TestCluster } from './cluster.ts';
@@ -67,6 +68,9 @@ async function verified(): Promise<void> {
 
 describe('a node that lost its disk', () => {
   test('comes back as a new incarnation, filled by its peers under load', async () => {
+    const client = new Redis({ port: running.gatewayPort(1) });
+    client.on('error', () => {});
+    await client.function('LOAD', LIBRARY);
     load = ended(startLoad());
     await pause(1_000);
     const before = await replicasOn('datanode3');
@@ -83,10 +87,29 @@ describe('a node that lost its disk', () => {
     await eventually(60_000, 'writes go on', () =>
       load.acknowledged.every((count, at) => count > acknowledged[at]! + 2),
     );
+    await hasLibrary(running.followerPort(2));
+    client.disconnect();
     running.startByHand('datanode1');
     await verified();
   }, 400_000);
 });
+
+const LIBRARY = `#!lua name=lib
+  redis.register_function{function_name='where', flags={'no-writes'}, callback=function(keys)
+    return keys[1]
+  end}`;
+
+/** In all partitions, as a follower of each has it. */
+async function hasLibrary(port: number): Promise<void> {
+  const client = new Redis({ port, readOnly: true });
+  for (const key of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) {
+    await eventually(60_000, `it knows the function for ${key}`, async () => {
+      const answer = await client.fcall_ro('where', 1, key).catch(String);
+      return answer === key || /^ReplyError: MOVED/.test(String(answer));
+    });
+  }
+  client.disconnect();
+}
 
 describe('a node whose raft log is damaged', () => {
   test('sets its data aside and is filled by its peers', async () => {

@@ -91,6 +91,63 @@ test('clients that load a script at every port, those for reads of followers too
   await expect(connect(0).evalsha(sha!, 1, 'a', 'x')).rejects.toThrow('NOSCRIPT');
 });
 
+const LIBRARY = `#!lua name=counting
+  local n = 0
+  redis.register_function('count', function(keys, args)
+    n = n + 1
+    return {n, redis.call('INCR', keys[1])}
+  end)
+  redis.register_function{function_name='peek', flags={'no-writes'}, callback=function(keys)
+    return redis.call('GET', keys[1])
+  end}`;
+const KEYS = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+test('a library is in all partitions, at whichever port it is loaded', async () => {
+  expect(await connect(0).function('LOAD', LIBRARY)).toBe('counting');
+  for (const [at, key] of KEYS.entries()) {
+    const client = connect(at % 3);
+    expect(await client.fcall('count', 1, `fn ${key}`)).toEqual([1, 1]);
+    expect(await client.fcall('count', 1, `fn ${key}`)).toEqual([1, 2]);
+    expect(await client.fcall_ro('peek', 1, `fn ${key}`)).toBe('2');
+  }
+  await expect(connect(1).function('LOAD', LIBRARY)).rejects.toThrow(
+    "ERR Library 'counting' already exists",
+  );
+  expect(await connect(2).call('FUNCTION', 'STATS')).toEqual([
+    ...['running_script', null, 'engines'],
+    ['LUA', ['libraries_count', 1, 'functions_count', 2]],
+  ]);
+  const payload = await connect(0).callBuffer('FUNCTION', 'DUMP');
+  // one of the ports leads some, and those that it has none of keep theirs
+  expect(await connect(0, cluster.clusterPort(1)).function('DELETE', 'counting')).toBe('OK');
+  await eventually(10_000, 'it is missing somewhere', async () => {
+    const asked = KEYS.map((key) => connect(0).fcall_ro('peek', 1, `fn ${key}`).catch(String));
+    return String(await Promise.all(asked)).includes('Function not found');
+  });
+  expect(await connect(2).function('LOAD', LIBRARY)).toBe('counting');
+  for (const key of KEYS) expect(await connect(0).fcall_ro('peek', 1, `fn ${key}`)).toBe('2');
+  expect(await connect(0, cluster.clusterPort(2)).function('FLUSH')).toBe('OK');
+  expect(await connect(0).function('DELETE', 'counting')).toBe('OK');
+  await expect(connect(0).function('DELETE', 'counting')).rejects.toThrow('Library not found');
+  expect(await connect(0).call('FUNCTION', 'RESTORE', payload as Buffer)).toBe('OK');
+  expect(await connect(1).call('FUNCTION', 'LIST')).toHaveLength(1);
+});
+
+test('a replica that was killed answers calls as one that has run all of them', async () => {
+  const key = `${tag}fn`;
+  for (let round = 1; round <= 2; round++) {
+    const leader = await leaderOf(0);
+    const asked = connect((leader + 1) % 3);
+    const before = Number((await asked.get(key)) ?? 0);
+    expect(await asked.fcall('count', 1, key)).toEqual([1, before + 1]);
+    await cluster.killAndWait(`datanode${leader + 1}`);
+    await allLed(cluster, PARTITIONS);
+    expect(await asked.fcall('count', 1, key)).toEqual([1, before + 2]);
+    await ledAsWanted(cluster, PARTITIONS);
+  }
+  expect(await connect(0).fcall_ro('peek', 1, key)).toBe('4');
+});
+
 test('a long script is carried out as a whole, or not at all, whoever is killed in its midst', async () => {
   const [hash, count] = [`${tag}h`, `${tag}n`];
   for (const who of ['leader', 'follower'] as const) {
