@@ -20,6 +20,8 @@ beforeEach(() => {
     scriptStepsMax: 200_000,
     scriptCallStepsMax: 100_000,
     scriptBytesMadeMax: 4_000_000,
+    libraryLoadStepsMax: 50_000,
+    libraryLoadBytesMax: 1_000_000,
   });
 });
 afterEach(() => void Object.assign(changeable, before));
@@ -44,6 +46,46 @@ test('a hostile program comes to an answer, to the same one whatever the pauses'
         const whole = await outcome(source, 1_000_000);
         expect(whole).not.toMatch(/met a defect of kvorum/);
         expect(await outcome(source, pauseSteps)).toBe(whole);
+      },
+    ),
+  );
+});
+
+/** It runs while the library is loaded as well as in the call, with nothing there but `redis` at first. */
+async function outcomeOfLibrary(program: string, pauseSteps: number): Promise<string> {
+  changeable.scriptPauseSteps = pauseSteps;
+  const partition = await LonePartition.open();
+  const code =
+    `#!lua name=lib\nlocal mine, hostile = redis, function(KEYS, ARGV)\n${program}\nend\n` +
+    "redis.register_function('call', hostile)\nredis.register_function('again', mine.log)\n" +
+    "redis.register_function('now', function(KEYS) mine.register_function('x', hostile) end)";
+  const atOnce = code.replace(/redis\.register_function\('again'.*/, 'hostile({}, {})');
+  const replies: string[] = [];
+  for (const line of [
+    ['FUNCTION', 'LOAD', Buffer.from(atOnce, 'latin1')],
+    ['FUNCTION', 'LOAD', 'REPLACE', Buffer.from(code, 'latin1')],
+    ...['call', 'again', 'now', 'call'].map((name) => ['FCALL', name, '1', 'k']),
+    ['FUNCTION', 'STATS'],
+    ['DUMP', 'k'],
+  ]) {
+    const began = process.cpuUsage();
+    replies.push(replyText(await partition.call(...line)));
+    const { user, system } = process.cpuUsage(began);
+    expect((user + system) / 1e6, 'seconds').toBeLessThan(CPU_SECONDS_MAX);
+  }
+  return replies.join('\n');
+}
+
+test('a hostile library is loaded or refused, and its calls come to the same', async () => {
+  await checkAsync(
+    scale.fuzzScripts / 4,
+    fc.asyncProperty(
+      hostileProgram,
+      fc.integer({ min: 1, max: 300 }),
+      async (program, pauseSteps) => {
+        const whole = await outcomeOfLibrary(program, 1_000_000);
+        expect(whole).not.toMatch(/met a defect of kvorum/);
+        expect(await outcomeOfLibrary(program, pauseSteps)).toBe(whole);
       },
     ),
   );
