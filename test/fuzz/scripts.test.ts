@@ -78,7 +78,7 @@ async function outcomeOfLibrary(program: string, pauseSteps: number): Promise<st
 
 test('a hostile library is loaded or refused, and its calls come to the same', async () => {
   await checkAsync(
-    scale.fuzzScripts / 4,
+    Math.ceil(scale.fuzzScripts / 16),
     fc.asyncProperty(
       hostileProgram,
       fc.integer({ min: 1, max: 300 }),
