@@ -15,6 +15,9 @@ import {
 import { keyAfter } from '../records/key.ts';
 import { openRecord } from '../records/record.ts';
 
+/** By how much more is read each time. */
+const STRIDE_GROWTH = 8;
+
 export interface Slice {
   readonly pairs: readonly KeyValue[];
   /** Nothing of the range lies beyond the pairs. */
@@ -125,8 +128,9 @@ export class ReadAhead {
 
   /** Reads some of it: then `known` has an answer. */
   async read(range: KeyRange): Promise<void> {
+    const before = this.#range;
     this.#range = undefined;
-    this.#slice = await this.#readSlice(range);
+    this.#slice = await this.#readSlice(range, before);
     this.#range = range;
     this.#onSlice?.(range, this.#slice);
   }
@@ -139,18 +143,32 @@ export class ReadAhead {
   }
 
   /** A walk that goes on behind its first slice is likely to go on to its end. */
-  async #readSlice(range: KeyRange): Promise<Slice> {
+  async #readSlice(range: KeyRange, before: KeyRange | undefined): Promise<Slice> {
     const ahead = await this.#cursor?.take(range);
     if (ahead !== undefined) return ahead;
     await this.end();
     const behind = placeBehind(this.#slice.pairs, range);
     const goesOn = behind !== undefined && (range.reverse ? range.lt : range.gte).equals(behind);
-    if (!goesOn || (range.limit ?? Infinity) <= limits.rangeSlicePairs) {
-      return readSlice(this.#reader, range);
+    const limit = range.limit ?? Number.POSITIVE_INFINITY;
+    if (!goesOn) return readSlice(this.#reader, range);
+    if (limit <= limits.rangeSlicePairs) {
+      return readSlice(this.#reader, limited(range, Math.max(limit, this.#stride(before))));
     }
     const cursor = new Cursor(this.#reader, range);
     this.#cursor = cursor;
     return (await cursor.take(range))!;
+  }
+
+  /**
+   * How many pairs are worth to be read where somebody who wants few goes on. The last slice has all that
+   * was asked for then: it is another command that goes on, and more of them are likely to come, as where
+   * each XADD of a batch removes the first entry, or each ZPOPMIN takes the next. To read one costs as much
+   * as to read ten.
+   */
+  #stride(before: KeyRange | undefined): number {
+    const { length } = this.#slice.pairs;
+    const isWhole = length >= (before?.limit ?? Number.POSITIVE_INFINITY);
+    return isWhole ? Math.min(length * STRIDE_GROWTH, limits.rangeSlicePairs) : 0;
   }
 
   /** A few pairs of `range`: at once when they have been read. */

@@ -128,3 +128,41 @@ test('a long walk over keys alone reads what all others do', async () => {
   expect(await walk(source, { ...all, keysOnly: true })).toHaveLength(COUNT);
   await source.end();
 });
+
+/** A pair at a time or two, each asked for by another command. */
+async function inTurns(source: ReadAhead, direction: { reverse: boolean }, count: number) {
+  const met: number[] = [];
+  let rest: KeyRange = { ...all, ...direction };
+  for (let turn = 0; turn < count; turn++) {
+    const pairs = await source.range({ ...rest, limit: 1 + (turn % 2) });
+    expect(pairs).toHaveLength(1 + (turn % 2));
+    for (const [key] of pairs) met.push(key[1]! * 256 + key[2]!);
+    const last = pairs.at(-1)![0];
+    rest = direction.reverse
+      ? { ...rest, lt: last }
+      : { ...rest, gte: Buffer.concat([last, Buffer.from([0])]) };
+  }
+  return met;
+}
+
+test.each([false, true])(
+  'who wants few pairs again and again, each time behind the last, is read more (reverse %s)',
+  async (reverse) => {
+    const { seen, source } = watched((iterator, count) => iterator.next(count));
+    const met = await inTurns(source, { reverse }, 40);
+    const expected = Array.from({ length: 60 }, (_, at) => (reverse ? COUNT - 1 - at : at));
+    expect(met).toEqual(expected);
+    expect(seen.made).toBeLessThanOrEqual(4);
+    expect(seen.open).toBe(0);
+  },
+);
+
+test('what is asked for elsewhere is read as it is asked for', async () => {
+  let most = 0;
+  const { source } = watched(async (iterator, count) => {
+    most = Math.max(most, count);
+    return iterator.next(count);
+  });
+  for (const at of [5, 300, 20, 100]) await source.range({ ...all, gte: keyOf(at), limit: 2 });
+  expect(most).toBe(2);
+});
