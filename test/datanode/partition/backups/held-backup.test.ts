@@ -142,6 +142,17 @@ test('it can be closed in the midst, and answers nothing then', async () => {
   await expect(held.page(PAGE_BYTES)).rejects.toThrow('the backup has ended');
 });
 
+test('a stream of more nodes than are kept until they are counted', async () => {
+  const partition = await LonePartition.open();
+  const text = 'x'.repeat(3_000);
+  for (let at = 1; at <= 200; at++) await partition.call('xadd', 's', `${at}-0`, 'f', text);
+  const { pages } = await pagesOf(partition.engine, partition.nowMs);
+  const bytes = Buffer.concat(pages);
+  // type · length of the key · key · value
+  const value = decodeRdbValue(Buffer.concat([bytes.subarray(0, 1), bytes.subarray(3)]));
+  expect(value.type === 'stream' && value.entries.length).toBe(200);
+});
+
 /** Bytes that nobody would have stored. */
 async function spoil(partition: LonePartition, key: Buffer, at: number): Promise<void> {
   const record = Buffer.from(partition.engine.getSync(key)!);
