@@ -98,7 +98,8 @@ async function namespacesOf(
   return chosen;
 }
 
-const SHOWN_MS = 500;
+/** On a terminal one line is written over; elsewhere each is a new one. */
+const SHOWN_MS = process.stdout.isTTY ? 500 : 10_000;
 
 class BackupRun {
   readonly #directory: string;

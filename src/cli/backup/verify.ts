@@ -16,7 +16,8 @@ export interface VerifyFlags {
   readonly json?: boolean;
 }
 
-const SHOWN_MS = 500;
+/** On a terminal one line is written over; elsewhere each is a new one. */
+const SHOWN_MS = process.stdout.isTTY ? 500 : 10_000;
 
 /** Rejects with CORRUPT when something is missing or damaged. */
 export async function verifyBackup(directory: string, flags: VerifyFlags): Promise<void> {
