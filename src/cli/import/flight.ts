@@ -1,6 +1,7 @@
 /** Writes that are under way: bounded in number and bytes, and the first that fails for good ends them all. */
 
-const COUNT_MAX = 2_048;
+/** More only wait at the nodes: of MSETNX each has 64 keys. */
+const COUNT_MAX = 256;
 const BYTES_MAX = 16 * 1_048_576;
 
 export class Flight {

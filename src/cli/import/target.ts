@@ -14,7 +14,7 @@ export interface TargetFlags {
 }
 
 /** Commands wait for a new leader, or for a cluster that is started again. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 600_000;
 
 export class Target {
   readonly #options: ClientOptions;
