@@ -223,6 +223,46 @@ async function standStill(node: number, stands: boolean[], stoodMs: number[]): P
   stoodMs[node] = performance.now();
 }
 
+test('every door tells: of keys by cluster and follower ports, scripts, deadlines and FLUSHALL', async () => {
+  const writer = new CachingClient(cluster.gatewayPort(2));
+  const doors = [cluster.gatewayPort(0), cluster.clusterPort(0), cluster.followerPort(0)];
+  for (const port of doors) {
+    const client = new CachingClient(port);
+    for (const key of KEYS) expect(await writer.call(`SET ${key} 1`)).toBe('+OK\r\n');
+    await eventually(60_000, `port ${port} has answered`, async () => {
+      if (port === doors[2]) await client.call('READONLY');
+      for (const key of KEYS) await client.get(key);
+      return client.cache.size > 0;
+    });
+    const had = client.cache.size;
+    for (const key of KEYS) expect(await writer.call(`SET ${key} 2`)).toBe('+OK\r\n');
+    await eventually(
+      20_000,
+      `port ${port} is told of ${had}`,
+      () => ![...client.cache.values()].includes(1),
+    );
+    client.close();
+  }
+  const client = new CachingClient(doors[0]!);
+  const isTold = async (what: string) => {
+    await eventually(20_000, what, () => client.told > 0);
+    client.told = 0;
+  };
+  await client.call('PING');
+  await writer.call('SET {s}script 1');
+  await client.call('EVAL_RO return(redis.call("get",KEYS[1])) 1 {s}script');
+  await writer.call('SET {s}script 2');
+  await isTold('the key of a script');
+  await writer.call('SET {s}short 1 PX 700');
+  await client.call('GET {s}short');
+  await isTold('a deadline');
+  await client.call('GET {s}script');
+  await writer.call('FLUSHALL');
+  await isTold('FLUSHALL');
+  expect(client.forgotten).toBe(1);
+  for (const one of [client, writer]) one.close();
+}, 240_000);
+
 test('node-redis: its cache hears of what others write, by any node', async () => {
   await eventually(60_000, 'all are back', async () => {
     const report = await cluster.status();

@@ -82,6 +82,7 @@ export class ChangeFeed {
 
   close(): void {
     this.#closed = true;
+    this.#provenMs = undefined;
     this.askAgain();
     this.#letGo();
   }

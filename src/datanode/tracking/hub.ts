@@ -323,7 +323,9 @@ export class TrackingHub implements Tracking {
       const { namespace, partition, group } = feed.place;
       const isGone = routes.groupOf(namespace, partition) !== group;
       if (isGone) this.#forget(feed);
-      else if (feed.keys.size > 0 || nowMs - feed.usedMs < IDLE_MS) continue;
+      else if (this.#clients.size > 0 && (feed.keys.size > 0 || nowMs - feed.usedMs < IDLE_MS)) {
+        continue;
+      }
       this.#closeFeed(feed);
       this.#feeds.delete(name);
     }
