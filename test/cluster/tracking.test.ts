@@ -204,7 +204,7 @@ test('no cache gives what was overwritten longer ago than is promised', async ()
   const [told, forgotten] = [sum(readers, 'told'), sum(readers, 'forgotten')];
   process.stdout.write(`${history.cached} from caches, ${told} told, ${forgotten} to forget all\n`);
   expect(history.wrong.slice(0, 5)).toEqual([]);
-  expect(history.cached).toBeGreaterThan(1_000);
+  expect(history.cached).toBeGreaterThan(100);
   expect(forgotten).toBeGreaterThan(0);
 }, 600_000);
 
