@@ -62,11 +62,13 @@ test('a node tells what it applies, and the others hear it', async () => {
   for (const words of [
     ['SET', 'k', 'w', 'IFEQ', 'v'],
     ['HSETEX', 'h', 'EX', '9', 'FIELDS', '1', 'a', '1'],
+    ['FCALL', 'f', '1', 'k'],
   ]) {
     expect(await ask(cluster, ...words)).toContain(`is not known to ${other}, which has a replica`);
   }
   expect(await ask(cluster, 'SET', 'k', 'v', 'XX')).toBe('OK');
   await tellOf(cluster, other, false);
+  expect(await ask(cluster, 'FCALL', 'none', '1', 'k')).toBe('ERR Function not found');
   expect(await ask(cluster, 'SET', 'k', 'x', 'IFEQ', 'v')).toBe('OK');
   expect(await ask(cluster, 'HSETEX', 'h', 'EX', '8', 'FIELDS', '1', 'a', '1')).toBe('integer');
 }, 60_000);
