@@ -7,6 +7,10 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/common/clock.ts';
 import { redisDataRange } from '../../../../src/datanode/encoding/records/key.ts';
 import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
+import {
+  functionNamed,
+  libraryTotals,
+} from '../../../../src/datanode/encoding/scripts/kept-libraries.ts';
 import { scriptBody } from '../../../../src/datanode/encoding/scripts/kept-scripts.ts';
 import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
 import { createView } from '../../../../src/datanode/encoding/txn/txn.ts';
@@ -233,4 +237,17 @@ test('scripts outlive a FLUSHALL, those that came before it in its entry as well
     return scriptBody(view, sha)?.toString();
   });
   expect(kept).toEqual(['return(1)', 'return(2)', 'return(3)', 'return(4)']);
+});
+
+test('so do libraries of functions, and one that was deleted before it stays away', async () => {
+  const load = (at: number) =>
+    `FUNCTION LOAD #!lua\tname=l${at}\nredis.register_function('f${at}',redis.log)`;
+  const { end } = await applyFromEverywhere(
+    entryOf(2, [load(1), load(2), 'SET a 1']),
+    entryOf(3, [load(3), 'FUNCTION DELETE l2', 'FLUSHALL', load(4)]),
+  );
+  const view = createView(await engineWith(end));
+  const kept = [1, 2, 3, 4].map((at) => functionNamed(view, `f${at}`)?.library);
+  expect(kept).toEqual(['l1', undefined, 'l3', 'l4']);
+  expect(libraryTotals(view)).toMatchObject({ libraries: 3, functions: 3 });
 });
