@@ -29,7 +29,7 @@ export function peerNetwork(
   let refused = 0;
   const shown = must(credentials, 'TLS between nodes has certificates');
   const network = secureNetwork({
-    ...{ mode, plain, clock, logger },
+    ...{ mode, clock, logger },
     credentials: () => shown.current,
     onRefused: () => void refused++,
   });

@@ -20,6 +20,9 @@ export interface Credentials {
   readonly ends: readonly CertificateEnd[];
 }
 
+/** So much of them goes into a handshake. */
+export type ShownCredentials = Pick<Credentials, 'certificate' | 'key' | 'authorities'>;
+
 export interface CertificateEnd {
   readonly file: 'cert-file' | 'ca-file';
   readonly subject: string;

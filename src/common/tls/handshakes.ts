@@ -5,6 +5,7 @@
  */
 import type { Clock, Timer } from '../clock.ts';
 import { limits } from '../limits.ts';
+import { LoneTimer } from '../lone-timer.ts';
 
 /** One connection, from its first moment until it is served or gone. */
 export interface Newcomer {
@@ -27,6 +28,8 @@ export interface HandshakesWorld {
   readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
   /** How many connections there may be yet, of those that have not said who they are. */
   room(): number;
+  /** How long a connection may take from its first moment on; without it, as clients may. */
+  readonly handshakeMs?: number;
 }
 
 export class Handshakes {
@@ -37,8 +40,14 @@ export class Handshakes {
   readonly #running = new Set<Entry>();
   readonly #waiting = new Set<Entry>();
 
+  /** Until the oldest handshake has taken so long that it makes room. */
+  readonly #again: LoneTimer;
+  readonly #withinMs: number;
+
   constructor(world: HandshakesWorld) {
     this.#world = world;
+    this.#again = new LoneTimer(world.clock);
+    this.#withinMs = world.handshakeMs ?? limits.tlsHandshakeMs;
   }
 
   /** Connections that have not said yet who they are. */
@@ -52,7 +61,7 @@ export class Handshakes {
     if (oldest !== undefined && this.#all.size >= this.#world.room()) {
       this.#letGo(oldest, 'others came, and there was no room');
     }
-    const timer = this.#world.clock.setTimer(limits.tlsHandshakeMs, () => this.#onLate(newcomer));
+    const timer = this.#world.clock.setTimer(this.#withinMs, () => this.#onLate(newcomer));
     this.#all.set(newcomer, { newcomer, timer, beganMs: undefined });
   }
 
@@ -87,7 +96,7 @@ export class Handshakes {
     const [oldest] = this.#running;
     const tookMs = this.#world.clock.monotonicMs() - oldest!.beganMs!;
     if (tookMs < limits.tlsHandshakeSlowMs) {
-      this.#world.clock.setTimer(limits.tlsHandshakeSlowMs - tookMs, () => this.#beginNext());
+      this.#again.ask(limits.tlsHandshakeSlowMs - tookMs, () => this.#beginNext());
       return false;
     }
     this.#letGo(oldest!, `no handshake within ${limits.tlsHandshakeSlowMs} ms, and others wait`);
@@ -99,7 +108,7 @@ export class Handshakes {
     const asked = entry.beganMs !== undefined || this.#waiting.has(entry);
     if (asked || !newcomer.isSilent()) {
       const what = asked ? 'no handshake' : 'not a byte';
-      this.#letGo(entry, `${what} within ${limits.tlsHandshakeMs} ms`);
+      this.#letGo(entry, `${what} within ${this.#withinMs} ms`);
     } else this.#forget(entry);
     this.#beginNext();
   }

@@ -2,42 +2,48 @@
  * Network whose connections are TLS, over node:tls. One port may take both: the first byte of a
  * connection tells a handshake from a request.
  */
-import { connect as connectPlain, isIP, type Socket } from 'node:net';
-import {
-  type ConnectionOptions,
-  connect,
-  createServer,
-  type Server,
-  type TLSSocket,
-} from 'node:tls';
+import type { Socket } from 'node:net';
+import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { messageOf, systemCodeOf } from '../errors.ts';
-import { hostPort } from '../host-port.ts';
 import type { Logger } from '../log.ts';
 import type { Address, ByteStream, Listener, Network } from '../network.ts';
 import { listenForSockets, TcpStream, tcpNetwork } from '../tcp.ts';
-import { type ChunkReader, TELLING_BYTES } from '../tcp-read.ts';
-import type { Credentials } from './credentials.ts';
+import type { ChunkReader } from '../tcp-read.ts';
+import type { ShownCredentials } from './credentials.ts';
 import { Handshakes, type Newcomer } from './handshakes.ts';
-import { contextOptions, secureContextOf } from './tls-context.ts';
+import {
+  handshakeProblem,
+  SPEAKS_NO_TLS,
+  strangerIn,
+  type WantedCertificate,
+} from './peer-failures.ts';
+import { remoteOf } from './socket-stream.ts';
+import { checkingOptions, contextOptions } from './tls-context.ts';
+import { connectTls } from './tls-dial.ts';
 import { isHandshake, PeekedStream } from './tls-peek.ts';
 import { TlsStream } from './tls-stream.ts';
 import { ToldFailures } from './told-failures.ts';
 
 export interface TlsNetworkOptions {
   /** Looked at for each connection: they may be replaced. */
-  readonly credentials: { readonly current: Credentials };
+  readonly credentials: { readonly current: ShownCredentials };
   /** What comes in: plain connections as well, or TLS alone. */
   readonly accepts: 'both' | 'tls';
   readonly dials: 'plain' | 'tls';
-  /** Of those that come in; who shows one that no authority signed is refused with `optional`, too. */
-  readonly peerCertificates: 'ignore' | 'optional' | 'required';
+  /** Of those that come in. */
+  readonly peerCertificates: WantedCertificate;
+  /** Where plain connections are taken, one that says nothing is one, and kept; unless this says no. */
+  readonly keepsSilent?: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Hears in place of the log why one is not let in. */
+  readonly onRefused?: (remote: string, reason: string) => void;
   /** What is counted, for metrics. */
   readonly counts: TlsCounts;
   /** How many connections there may be beside those that are served. */
   room(): number;
+  /** How long a handshake may take, and of those who dial beyond their time to connect. */
+  readonly handshakeMs?: number;
   /** What is sent to a plain connection that is refused, before it is closed. */
   readonly plainRefusal?: Buffer;
   /** What is sent, encrypted, to who shows no certificate that is trusted. */
@@ -56,6 +62,8 @@ export function newTlsCounts(): TlsCounts {
   return { handshakes: 0, failures: 0, plainRefused: 0 };
 }
 
+type Tell = (text: string, remote: string, reason: string) => void;
+
 /** Node.js keeps the connection beneath so. */
 interface WithCarrier {
   readonly _parent?: Socket;
@@ -64,12 +72,17 @@ interface WithCarrier {
 export class TlsNetwork implements Network {
   readonly #options: TlsNetworkOptions;
   readonly #handshakes: Handshakes;
-  readonly #failures: ToldFailures;
+  readonly #tell: Tell;
 
   constructor(options: TlsNetworkOptions) {
     this.#options = options;
     this.#handshakes = new Handshakes(options);
-    this.#failures = new ToldFailures(options.clock, options.logger);
+    const { clock, logger, onRefused } = options;
+    const failures = new ToldFailures(clock, logger);
+    this.#tell = (text, remote, reason) => {
+      if (onRefused === undefined) failures.tell(text, { remote, reason });
+      else onRefused(remote, reason);
+    };
   }
 
   /** Connections that have not said yet who they are. */
@@ -77,15 +90,23 @@ export class TlsNetwork implements Network {
     return this.#handshakes.size;
   }
 
-  listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
-    const acceptor = new Acceptor(this.#options, this.#handshakes, this.#failures, onStream);
-    return listenForSockets(address, (socket, reader) => acceptor.accept(socket, reader));
+  async listen(address: Address, onStream: (stream: ByteStream) => void): Promise<Listener> {
+    const acceptor = new Acceptor(this.#options, this.#handshakes, this.#tell, onStream);
+    const onSocket = (socket: Socket, reader: ChunkReader) => acceptor.accept(socket, reader);
+    const { port, close } = await listenForSockets(address, onSocket);
+    return {
+      port,
+      close: () => {
+        acceptor.close();
+        return close();
+      },
+    };
   }
 
   connect(address: Address, timeoutMs: number): Promise<ByteStream> {
     if (this.#options.dials === 'plain') return tcpNetwork.connect(address, timeoutMs);
-    const { credentials, clock } = this.#options;
-    return connectTls(address, timeoutMs, credentials.current, clock);
+    const { credentials, clock, handshakeMs } = this.#options;
+    return connectTls(address, { timeoutMs, handshakeMs, credentials: credentials.current, clock });
   }
 }
 
@@ -101,26 +122,26 @@ interface Known {
 class Acceptor {
   readonly #options: TlsNetworkOptions;
   readonly #handshakes: Handshakes;
-  readonly #failures: ToldFailures;
+  readonly #tell: Tell;
   readonly #onStream: (stream: ByteStream) => void;
   readonly #server: Server;
   /** By the connection beneath, until it is served. */
   readonly #newcomers = new Map<Socket, Known>();
-  #used: Credentials;
+  #used: ShownCredentials;
 
   constructor(
     options: TlsNetworkOptions,
     handshakes: Handshakes,
-    failures: ToldFailures,
+    tell: Tell,
     onStream: (stream: ByteStream) => void,
   ) {
     this.#options = options;
     this.#handshakes = handshakes;
-    this.#failures = failures;
+    this.#tell = tell;
     this.#onStream = onStream;
     this.#used = options.credentials.current;
     this.#server = createServer({
-      ...contextOptions(this.#used),
+      ...this.#contextOptions(),
       requestCert: options.peerCertificates !== 'ignore',
       // who is refused is told why, and the log too
       rejectUnauthorized: false,
@@ -135,8 +156,7 @@ class Acceptor {
       letGo: (reason) => this.#drop(socket, reason),
       isSilent: () => this.#keepSilent(socket, reader),
     };
-    const remote = `${socket.remoteAddress}:${socket.remotePort}`;
-    const known: Known = { newcomer, remote, asked: false };
+    const known: Known = { newcomer, remote: remoteOf(socket), asked: false };
     this.#newcomers.set(socket, known);
     socket.on('error', () => {});
     socket.on('close', () => this.#onGone(socket));
@@ -154,11 +174,24 @@ class Acceptor {
     this.#handshakes.add(newcomer);
   }
 
+  /** Those who are not served yet go, as the port does; nothing is wrong with them. */
+  close(): void {
+    const newcomers = [...this.#newcomers.keys()];
+    this.#newcomers.clear();
+    for (const socket of newcomers) socket.destroy();
+  }
+
+  #contextOptions() {
+    const { peerCertificates } = this.#options;
+    const make = peerCertificates === 'ignore' ? contextOptions : checkingOptions;
+    return make(this.#used);
+  }
+
   #secure(socket: Socket): void {
     const { current } = this.#options.credentials;
     if (current !== this.#used) {
       this.#used = current;
-      this.#server.setSecureContext(contextOptions(current));
+      this.#server.setSecureContext(this.#contextOptions());
     }
     // who ends its side before it is served is gone
     socket.allowHalfOpen = false;
@@ -174,7 +207,8 @@ class Acceptor {
 
   /** Where plain clients are served, one that says nothing yet is one of them. */
   #keepSilent(socket: Socket, reader: ChunkReader): boolean {
-    if (this.#options.accepts === 'tls') return false;
+    const { accepts, keepsSilent = true } = this.#options;
+    if (accepts === 'tls' || !keepsSilent) return false;
     this.#newcomers.delete(socket);
     this.#onStream(new TcpStream(socket, reader));
     return true;
@@ -185,7 +219,7 @@ class Acceptor {
     counts.plainRefused++;
     const stream = new TcpStream(socket, reader);
     stream.attach({ onData: () => {}, onClose: () => {} });
-    this.#tell('a plain connection is refused: this port speaks TLS', stream.remote, 'plain bytes');
+    this.#tell('a plain connection is refused: this port speaks TLS', stream.remote, SPEAKS_NO_TLS);
     if (plainRefusal !== undefined) stream.write(plainRefusal);
     stream.resume();
     stream.end();
@@ -195,9 +229,9 @@ class Acceptor {
     const carrier = (socket as WithCarrier)._parent;
     if (carrier !== undefined) this.#forget(carrier);
     socket.allowHalfOpen = true;
-    const { counts, certificateRefusal, clock } = this.#options;
+    const { counts, certificateRefusal, clock, peerCertificates } = this.#options;
     const stream = new TlsStream(socket, carrier, clock);
-    const refused = this.#refusalOf(socket);
+    const refused = strangerIn(socket, peerCertificates);
     if (refused === undefined) {
       counts.handshakes++;
       return this.#onStream(stream);
@@ -210,20 +244,12 @@ class Acceptor {
     stream.end();
   }
 
-  #refusalOf(socket: TLSSocket): string | undefined {
-    const { peerCertificates } = this.#options;
-    if (peerCertificates === 'ignore' || socket.authorized) return undefined;
-    const hasShown = Object.keys(socket.getPeerCertificate()).length > 0;
-    if (!hasShown) return peerCertificates === 'optional' ? undefined : 'no certificate was shown';
-    return `its certificate is not trusted (${messageOf(socket.authorizationError)})`;
-  }
-
   #onFailure(error: Error, socket: TLSSocket): void {
     const carrier = (socket as WithCarrier)._parent;
     if (carrier === undefined) return;
     const known = this.#forget(carrier);
     // one that was let go, or went away, has been told of
-    if (known !== undefined) this.#fail(known.remote, reasonOf(error));
+    if (known !== undefined) this.#fail(known.remote, handshakeProblem(error));
     carrier.destroy();
   }
 
@@ -250,45 +276,4 @@ class Acceptor {
     this.#options.counts.failures++;
     this.#tell('a TLS handshake failed', remote, reason);
   }
-
-  #tell(text: string, remote: string, reason: string): void {
-    this.#failures.tell(text, { remote, reason });
-  }
-}
-
-/** OpenSSL's own words without where in its source they were said. */
-function reasonOf(error: Error & { readonly reason?: string }): string {
-  const code = systemCodeOf(error);
-  return error.reason ?? (code === undefined ? messageOf(error) : `${messageOf(error)} (${code})`);
-}
-
-function connectTls(
-  address: Address,
-  timeoutMs: number,
-  credentials: Credentials,
-  clock: Clock,
-): Promise<ByteStream> {
-  return new Promise((resolve, reject) => {
-    const { host, port } = address;
-    const carrier = connectPlain({ host, port, noDelay: true });
-    const socket = connect({
-      ...{ socket: carrier, host, secureContext: secureContextOf(credentials) },
-      ...(isIP(host) === 0 && { servername: host }),
-      highWaterMark: TELLING_BYTES,
-    } as ConnectionOptions);
-    const where = hostPort(address);
-    const timer = clock.setTimer(timeoutMs, () => {
-      socket.destroy(new Error(`connect to ${where}: no answer within ${timeoutMs} ms`));
-    });
-    const onFailure = (error: Error) => {
-      timer.cancel();
-      reject(error);
-    };
-    socket.once('error', onFailure);
-    socket.once('secureConnect', () => {
-      timer.cancel();
-      socket.off('error', onFailure);
-      resolve(new TlsStream(socket, carrier, clock));
-    });
-  });
 }

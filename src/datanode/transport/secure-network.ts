@@ -19,7 +19,6 @@ export interface SecureNetworkOptions {
   readonly mode: NodesMode;
   /** Those of now. */
   credentials(): PeerCredentials;
-  readonly plain: Network;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Somebody was not let in. */
@@ -28,7 +27,7 @@ export interface SecureNetworkOptions {
 
 /** Every node's tls.nodes has to be `accept` or more before one dials, and `dial` before one requires. */
 export function secureNetwork(options: SecureNetworkOptions): Network {
-  const { mode, plain, clock, logger } = options;
+  const { mode, clock, logger } = options;
   const told = new Map<string, number>();
   const tell = (remote: string, reason: string) => {
     const nowMs = clock.monotonicMs();
@@ -42,7 +41,7 @@ export function secureNetwork(options: SecureNetworkOptions): Network {
     credentials: () => options.credentials(),
     takesPlain: mode !== 'required',
     dialsTls: mode !== 'accept',
-    plain,
+    clock,
     refusal,
     onRefused(remote, reason) {
       options.onRefused?.();

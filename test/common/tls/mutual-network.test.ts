@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
 import type { ByteStream, Listener } from '../../../src/common/network.ts';
 import { tcpNetwork } from '../../../src/common/tcp.ts';
@@ -27,7 +28,7 @@ afterEach(async () => {
 function options(own: Partial<MutualOptions> = {}): MutualOptions {
   return {
     credentials: () => node,
-    ...{ takesPlain: false, dialsTls: true, plain: tcpNetwork },
+    ...{ takesPlain: false, dialsTls: true, clock: systemClock },
     refusal: (reason) => Buffer.from(`refused: ${reason}`),
     onRefused: () => {},
     ...own,

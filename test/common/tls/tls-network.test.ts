@@ -180,13 +180,13 @@ describe('certificates of clients', () => {
   const own = shown(issuedToClient('ann'));
 
   test.each([
-    ['required', 'none', {}, /^-ERR no certificate was shown/],
+    ['required', 'none', {}, /^-ERR it showed no certificate/],
     ['required', 'its own', own, /^hello$/],
-    ['required', "another authority's", foreign, /^-ERR .*not trusted/],
-    ['required', 'one that has expired', expired, /^-ERR .*not trusted \(CERT_HAS_EXPIRED\)/],
+    ['required', "another authority's", foreign, /^-ERR its certificate is not signed by/],
+    ['required', 'one that has expired', expired, /^-ERR its certificate has expired/],
     ['optional', 'none', {}, /^hello$/],
     ['optional', 'its own', own, /^hello$/],
-    ['optional', "another authority's", foreign, /^-ERR .*not trusted/],
+    ['optional', "another authority's", foreign, /^-ERR its certificate is not signed by/],
     ['ignore', "another authority's", foreign, /^hello$/],
   ] as const)('%s, and it shows %s', async (peerCertificates, _name, pair, text) => {
     for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
@@ -204,7 +204,7 @@ describe('certificates of clients', () => {
 describe('who is dialed', () => {
   test.each([
     ['under another name', issued({ hosts: ['elsewhere'] }), /altnames|does not match/i],
-    ['with a certificate of another authority', issued({ by: newAuthority() }), /unable to|self/i],
+    ['with a certificate of another authority', issued({ by: newAuthority() }), /is not signed by/],
   ])('%s is refused', async (_name, pair, text) => {
     const { port } = await echo(networkOf({ credentials: { current: credentialsOf(pair) } }));
     await expect(networkOf().connect({ host, port }, 5_000)).rejects.toThrow(text);
@@ -282,7 +282,7 @@ describe('strangers', () => {
     socket.resume();
     socket.write(Buffer.concat([Buffer.of(0x16), Buffer.from('*1\r\n$4\r\nPING\r\n')]));
     await new Promise((resolve) => socket.once('close', resolve));
-    expect(told[0]!.reason).toMatch(/wrong version number|record/);
+    expect(told[0]!.reason).toBe('it speaks no TLS');
   });
 
   test('by the thousand, none of whom ends its handshake, keep nobody out', async () => {

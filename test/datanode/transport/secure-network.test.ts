@@ -37,7 +37,7 @@ async function start(
     secureNetwork({
       mode: mode as NodesMode,
       credentials: () => credentials,
-      ...{ plain: tcpNetwork, clock: systemClock, logger },
+      ...{ clock: systemClock, logger },
       onRefused: () => count++,
     });
   const network = mode === 'off' ? tcpNetwork : secure();
