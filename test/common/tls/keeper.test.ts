@@ -2,8 +2,10 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Disk, DiskFile } from '../../../src/common/disk.ts';
 import { limits } from '../../../src/common/limits.ts';
 import type { Logger } from '../../../src/common/log.ts';
+import { datanodeTlsField } from '../../../src/common/tls/config.ts';
 import type { Credentials } from '../../../src/common/tls/credentials.ts';
 import { CredentialKeeper } from '../../../src/common/tls/keeper.ts';
+import { keepCredentials } from '../../../src/common/tls/process-credentials.ts';
 import { ManualClock } from '../../datanode/raftlog/manual-clock.ts';
 import { authority, issued, newAuthority } from './made-certificates.ts';
 
@@ -253,4 +255,22 @@ describe('how long certificates are valid yet', () => {
     await open();
     expect(told).toEqual([expect.stringMatching(/^error a certificate has expired.*ca-file/)]);
   });
+});
+
+test('a process does not take a file that ends within a certificate', async () => {
+  const tls = datanodeTlsField.parse({
+    ...{ 'cert-file': '/c.crt', 'key-file': '/c.key', 'ca-file': '/ca.crt', nodes: 'required' },
+  });
+  const kept = await keepCredentials(tls, { clock, disk, logger, configFile: '/node.yaml' });
+  const before = kept!.current;
+  const renewed = issued();
+  const [, cutOff] = renewed.certificate.match(/^([\s\S]{100})/)!;
+  put({ ...renewed, certificate: `${renewed.certificate}${cutOff}` });
+  await kept!.reload();
+  expect(kept!.current).toBe(before);
+  expect(told.at(-1)).toMatch(/cannot be used \(.*bad end line\)/);
+  put(renewed);
+  await kept!.reload();
+  expect(kept!.current.certificate).toBe(renewed.certificate);
+  kept!.stop();
 });
