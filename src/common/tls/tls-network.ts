@@ -176,9 +176,10 @@ class Acceptor {
 
   /** Those who are not served yet go, as the port does; nothing is wrong with them. */
   close(): void {
-    const newcomers = [...this.#newcomers.keys()];
+    const newcomers = [...this.#newcomers];
     this.#newcomers.clear();
-    for (const socket of newcomers) socket.destroy();
+    for (const [socket] of newcomers) socket.destroy();
+    for (const [, { newcomer }] of newcomers) this.#handshakes.remove(newcomer);
   }
 
   #contextOptions() {
@@ -188,6 +189,8 @@ class Acceptor {
   }
 
   #secure(socket: Socket): void {
+    // its turn came as it went
+    if (socket.destroyed) return;
     const { current } = this.#options.credentials;
     if (current !== this.#used) {
       this.#used = current;

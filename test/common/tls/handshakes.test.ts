@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
 import { Handshakes, type Newcomer } from '../../../src/common/tls/handshakes.ts';
 import { ManualClock } from '../../datanode/raftlog/manual-clock.ts';
@@ -75,6 +75,16 @@ describe('handshakes', () => {
     await pass(slowMs);
     expect(began).toContain('honest');
     expect(handshakes.size).toBeLessThanOrEqual(most + 1);
+  });
+
+  test('that wait have one timer together until one makes room', async () => {
+    for (let at = 0; at < most + 50; at++) comes(`${at}`);
+    await pass(slowMs / 2);
+    for (let at = 0; at < 50; at++) comes(`late ${at}`);
+    const timers = vi.spyOn(clock, 'setTimer');
+    for (let at = 0; at < 50; at++) comes(`later ${at}`);
+    // each has its own, until when it has to be done
+    expect(timers).toHaveBeenCalledTimes(50);
   });
 
   test('that never end are ended in time', async () => {

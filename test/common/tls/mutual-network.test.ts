@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
 import { limits } from '../../../src/common/limits.ts';
@@ -11,6 +11,8 @@ import {
   mutualNetwork,
   type PeerCredentials,
 } from '../../../src/common/tls/mutual-network.ts';
+import { ManualClock } from '../../datanode/raftlog/manual-clock.ts';
+import { keepsTheContract } from '../network-contract.ts';
 import { TestAuthority } from './authority.ts';
 
 const host = '127.0.0.1';
@@ -64,6 +66,28 @@ async function dial(port: number, credentials: PeerCredentials = node, to = host
   });
   return { stream, heard };
 }
+
+describe.each([true, false])('TLS between processes, plain taken: %s', (takesPlain) =>
+  keepsTheContract(() => ({
+    network: mutualNetwork(options({ takesPlain })),
+    peer: (port) => {
+      const { certificate: cert, key, authorities: ca } = node;
+      return connectTls({ host, port, cert, key, ca, allowHalfOpen: true } as ConnectionOptions);
+    },
+  })),
+);
+
+test('a plain peer that says nothing is let go in time, and told of', async () => {
+  const clock = new ManualClock();
+  const { port, refused, streams } = await serve({ takesPlain: true, clock });
+  const silent = connect({ host, port });
+  const gone = once(silent.resume(), 'close');
+  await expect.poll(() => clock.step()).toBe(true);
+  await gone;
+  expect(clock.monotonicMs()).toBe(limits.peerTlsHandshakeMs);
+  expect(refused).toEqual([`not a byte within ${limits.peerTlsHandshakeMs} ms`]);
+  expect(streams).toEqual([]);
+});
 
 test('bytes come back in order, and the end is told once', async () => {
   const { port, refused } = await serve();

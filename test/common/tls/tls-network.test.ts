@@ -223,6 +223,46 @@ describe('who is dialed', () => {
   });
 });
 
+test('credentials that OpenSSL does not take end a dial, and nothing else', async () => {
+  const unheard: unknown[] = [];
+  const hear = (failure: unknown) => unheard.push(failure);
+  process.on('uncaughtException', hear);
+  const current = { certificate: 'none', key: 'none', authorities: undefined };
+  const gone = await networkOf().listen({ host, port: 0 }, () => {});
+  await gone.close();
+  const dialed = networkOf({ credentials: { current } }).connect({ host, port: gone.port }, 5_000);
+  await expect(dialed).rejects.toThrow(/no start line/);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  process.off('uncaughtException', hear);
+  expect(unheard).toEqual([]);
+});
+
+test.each(['TLSv1.2', 'TLSv1.3'] as const)(
+  'a session is resumed over %s where no certificate is checked, and nowhere else',
+  async (maxVersion) => {
+    const { certificate: cert, key } = issued();
+    const reused: boolean[] = [];
+    for (const peerCertificates of ['ignore', 'optional', 'required', 'process'] as const) {
+      const { port } = await echo(networkOf({ peerCertificates }));
+      const sessions: Buffer[] = [];
+      for (const shown of [
+        { cert, key },
+        { cert, key },
+      ]) {
+        const session = sessions.at(-1);
+        const socket = dial(port, { ...shown, maxVersion, ...(session && { session }) });
+        socket.on('session', (one) => sessions.push(one));
+        socket.write('x');
+        await new Promise((resolve) => socket.once('data', resolve));
+        if (session !== undefined) reused.push(socket.isSessionReused());
+        socket.destroy();
+      }
+    }
+    expect(reused).toContain(true);
+    expect(reused.slice(1)).not.toContain(true);
+  },
+);
+
 describe('strangers', () => {
   /** Passes what comes on to `port`, one byte at a time. */
   async function byteByByte(port: number): Promise<number> {
@@ -273,6 +313,24 @@ describe('strangers', () => {
     await expect.poll(() => network.pending).toBe(0);
     expect([streams.length, counts.failures, told.length]).toEqual([0, 2, 2]);
     expect(told[0]).toMatchObject({ text: 'a TLS handshake failed' });
+  });
+
+  test('that are under way when the port closes go with it, and nothing is told', async () => {
+    const network = networkOf();
+    const listener = await network.listen({ host, port: 0 }, () => {});
+    const begun = connectPlain({ host, port: listener.port });
+    begun.on('error', () => {});
+    begun.write(Buffer.of(0x16, 3, 1, 2, 0, 1, 0));
+    const silent = connectPlain({ host, port: listener.port });
+    silent.on('error', () => {});
+    const gone = [begun, silent].map((one) => new Promise((resolve) => one.once('close', resolve)));
+    await expect.poll(() => network.pending).toBe(2);
+    // until the handshake has begun
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const one of [begun, silent]) one.resume();
+    await listener.close();
+    await Promise.all(gone);
+    expect([network.pending, told, counts.failures]).toEqual([0, [], 0]);
   });
 
   test('that speak something else behind the first byte are refused with a reason', async () => {
