@@ -1,7 +1,6 @@
 /** The datanode's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
 import {
-  endpointsField,
   hostField,
   logField,
   nameField,
@@ -10,6 +9,7 @@ import {
   samePorts,
   toldHostField,
 } from '../common/config-fields.ts';
+import { metaAccessFields } from '../common/config-meta.ts';
 import { limits } from '../common/limits.ts';
 import { datanodeTlsField } from '../common/tls/config.ts';
 
@@ -55,7 +55,7 @@ const fields = z.strictObject({
     .prefault({}),
   /** A port for ZanRedisDB's clients, with their keys and commands; none when absent. */
   zan: z.strictObject({ port: portField }).optional(),
-  meta: z.strictObject({ endpoints: endpointsField }),
+  meta: z.strictObject(metaAccessFields),
   /** Encrypted connections, and who shows a certificate on them; plain ones when absent. */
   tls: datanodeTlsField,
   /** `dc_info` and `host` are failure domains in placement. */

@@ -1,5 +1,6 @@
 /** Start-up of a datanode process, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
+import { storeAccess } from '../common/config-meta.ts';
 import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
@@ -39,8 +40,9 @@ export async function startDatanode(
   const dataDir = config['data-dir'];
   const credentials = await keepCredentials(config.tls, world);
   const peers = peerNetwork(config.tls, world, credentials);
+  const access = await storeAccess(config, world);
   const lock = await lockDataDir(world, dataDir);
-  const store = connectEtcd({ ...world, urls: config.meta.endpoints });
+  const store = connectEtcd({ ...world, ...access, urls: config.meta.endpoints });
   const engines = createLevelHost({
     dir: `${dataDir}/engines`,
     disk: world.disk,

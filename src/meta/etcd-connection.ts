@@ -5,6 +5,7 @@
 import { noop } from 'cockatiel';
 import { Etcd3, type IKeyValue } from 'etcd3';
 import type { Clock } from '../common/clock.ts';
+import type { StoreAccess } from '../common/config-meta.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
@@ -20,6 +21,10 @@ export interface EtcdOptions {
   readonly logger: Logger;
   /** `http://host:port` of each member. */
   readonly urls: readonly string[];
+  /** For https; in PEM. Without authorities those that Node.js believes are. */
+  readonly credentials?: StoreAccess['credentials'];
+  /** Whom an etcd with authentication knows. */
+  readonly auth?: StoreAccess['auth'];
   /** Of one call; default 3,000. */
   readonly timeoutMs?: number;
   /** How often a watch looks whether its member still hears of changes; default 10,000. */
@@ -59,6 +64,7 @@ export class EtcdConnection {
     // Retrying is our callers' policy alone: the client's own is off.
     this.client = new Etcd3({
       hosts: [...urls],
+      ...accessOf(options),
       faultHandling: { global: noop, host: (member) => choice.policyOf(member) },
       grpcOptions: {
         'grpc.max_receive_message_length': -1,
@@ -212,6 +218,19 @@ export function itemOf({ key, value, create_revision, mod_revision }: IKeyValue)
     value: value.toString(),
     createRevision: Number(create_revision),
     modRevision: Number(mod_revision),
+  };
+}
+
+/** As etcd3 takes it. */
+function accessOf({ credentials, auth }: EtcdOptions) {
+  const { authorities, certificate, key } = credentials ?? {};
+  const shown = certificate !== undefined &&
+    key !== undefined && { certChain: Buffer.from(certificate), privateKey: Buffer.from(key) };
+  return {
+    ...(authorities !== undefined && {
+      credentials: { rootCertificate: Buffer.from(authorities), ...shown },
+    }),
+    ...(auth && { auth: { username: auth.user, password: auth.password } }),
   };
 }
 

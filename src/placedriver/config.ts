@@ -1,7 +1,6 @@
 /** The placedriver's configuration: one schema is type, check and error text. */
 import { z } from 'zod';
 import {
-  endpointsField,
   hostField,
   logField,
   nameField,
@@ -9,6 +8,7 @@ import {
   runFileField,
   toldHostField,
 } from '../common/config-fields.ts';
+import { metaAccessFields } from '../common/config-meta.ts';
 import { placedriverTlsField } from '../common/tls/config.ts';
 import { parseWindow } from './stability/balance-window.ts';
 import { defaultPlacementSettings, type PlacementSettings } from './term.ts';
@@ -16,9 +16,13 @@ import { defaultPlacementSettings, type PlacementSettings } from './term.ts';
 const metaSchema = z
   .strictObject({
     /** A real etcd. */
-    endpoints: endpointsField.optional(),
-    /** The store inside this process, for one machine without etcd. */
-    embedded: z.strictObject({ port: portField }).optional(),
+    ...metaAccessFields,
+    endpoints: metaAccessFields.endpoints.optional(),
+    /**
+     * The store inside this process, for one machine without etcd. With `tls` it takes TLS alone, of
+     * who shows a certificate of `tls.ca-file`.
+     */
+    embedded: z.strictObject({ port: portField, tls: z.boolean().default(false) }).optional(),
   })
   .refine(({ endpoints, embedded }) => (endpoints === undefined) !== (embedded === undefined), {
     message: 'needs either endpoints (an etcd) or embedded (a store in this process)',
@@ -111,10 +115,19 @@ const fields = z.strictObject({
     .prefault({}),
 });
 
-export const placedriverConfigSchema = fields.refine(
-  ({ ports, meta }) => ports.http === 0 || ports.http !== meta.embedded?.port,
-  { path: ['meta', 'embedded', 'port'], message: 'is the same as ports.http' },
-);
+export const placedriverConfigSchema = fields
+  .refine(({ ports, meta }) => ports.http === 0 || ports.http !== meta.embedded?.port, {
+    path: ['meta', 'embedded', 'port'],
+    message: 'is the same as ports.http',
+  })
+  .refine(({ meta, tls }) => meta.embedded?.tls !== true || hasAll(tls), {
+    path: ['meta', 'embedded', 'tls'],
+    message: 'needs cert-file, key-file and ca-file of the section tls',
+  });
+
+function hasAll(tls: z.infer<typeof placedriverTlsField>): boolean {
+  return [tls['cert-file'], tls['key-file'], tls['ca-file']].every((file) => file !== undefined);
+}
 
 export type PlacedriverConfig = z.infer<typeof placedriverConfigSchema>;
 

@@ -1,5 +1,7 @@
 /** Start-up of a placedriver, as a table of contents. */
+import { must } from '../common/assert.ts';
 import type { Clock } from '../common/clock.ts';
+import { type StoreAccess, storeAccess } from '../common/config-meta.ts';
 import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { type Disk, readFile } from '../common/disk.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
@@ -10,7 +12,7 @@ import { LoopMeter } from '../common/loop-meter.ts';
 import type { CredentialKeeper } from '../common/tls/keeper.ts';
 import { httpTlsOf, keepCredentials } from '../common/tls/process-credentials.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type EmbeddedStore, startEmbeddedStore } from '../meta/embedded/server.ts';
+import { type EmbeddedStore, type StoreTls, startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import { SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -48,9 +50,11 @@ export async function startPlacedriver(
   const token = await readToken(config.http, world.disk);
   const listen = config.listen ?? config.host;
   const credentials = await keepCredentials(config.tls, world);
-  const embedded = await startEmbedded(config, world, listen);
+  const isSecure = config.meta.embedded?.tls ?? config.meta.endpoints?.[0]?.startsWith('https:');
+  const access = await storeAccess(config, world, isSecure);
+  const embedded = await startEmbedded(config, world, listen, access);
   const urls = config.meta.endpoints ?? [embedded!.url];
-  const store = connectEtcd({ ...world, urls });
+  const store = connectEtcd({ ...world, ...access, urls });
   const closeStores = async () => {
     await store.close();
     await embedded?.close();
@@ -168,6 +172,11 @@ export async function readToken(
   }
 }
 
+/** The configuration has said that there are all of them. */
+function storeTlsOf({ certificate, key, authorities }: StoreAccess['credentials'] = {}): StoreTls {
+  return { certificate: must(certificate, 'cert'), key: must(key, 'key'), authorities };
+}
+
 /**
  * The lock comes first: already to open the store cuts and removes what a process that runs on it
  * has just written.
@@ -176,13 +185,15 @@ async function startEmbedded(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
   host: string,
+  { credentials }: StoreAccess,
 ): Promise<EmbeddedStore | undefined> {
   if (config.meta.embedded === undefined) return undefined;
   const { port } = config.meta.embedded;
   const dataDir = config['data-dir'];
   const lock = await lockDataDir(world, dataDir);
   const listen = { host, port };
-  const place = { dir: `${dataDir}/meta`, listen };
+  const tls = config.meta.embedded.tls ? storeTlsOf(credentials) : undefined;
+  const place = { dir: `${dataDir}/meta`, listen, tls };
   // a store without a disk would keep leases, and so its master, and refuse whatever that asks for
   const onFailure = (failure: KvorumError) => world.fatal(failure);
   const store = await startEmbeddedStore({ ...world, ...place, onFailure }).catch(

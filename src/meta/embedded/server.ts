@@ -15,6 +15,14 @@ import { addServices } from './services.ts';
 export interface EmbeddedStoreOptions extends Omit<LocalStoreOptions, 'random'> {
   readonly random?: Random;
   readonly listen: Address;
+  /** TLS alone, of who shows a certificate of these authorities; absent: plain. In PEM. */
+  readonly tls?: StoreTls | undefined;
+}
+
+export interface StoreTls {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authorities: string | undefined;
 }
 
 export interface EmbeddedStore {
@@ -40,13 +48,13 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   addServices(server, store, () => bound.url);
   let port: number;
   try {
-    port = await bind(server, hostPort(options.listen));
+    port = await bind(server, hostPort(options.listen), credentialsOf(options.tls));
   } catch (error) {
     server.forceShutdown();
     await store.close();
     throw bindFailure(error, options.listen);
   }
-  bound.url = `http://${hostPort({ host: options.listen.host, port })}`;
+  bound.url = `${options.tls ? 'https' : 'http'}://${hostPort({ host: options.listen.host, port })}`;
   options.logger.info('metadata store is ready', {
     url: bound.url,
     revision: store.state.revision,
@@ -71,9 +79,16 @@ function bindFailure(error: unknown, address: Address): KvorumError {
   return new KvorumError('BAD_CONFIG', `metadata store: ${messageOf(told)}`, { cause: error });
 }
 
-function bind(server: Server, address: string): Promise<number> {
+function credentialsOf(tls: StoreTls | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure();
+  const pair = { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) };
+  const authorities = tls.authorities === undefined ? null : Buffer.from(tls.authorities);
+  return ServerCredentials.createSsl(authorities, [pair], true);
+}
+
+function bind(server: Server, address: string, how: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync(address, how, (error, port) => {
       if (error) reject(error);
       else resolve(port);
     });
