@@ -16,6 +16,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { diskRemedy, isFull } from '../common/disk-remedy.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
+import { makeOwnCertificates, ownFiles } from './certificates/own-certificates.ts';
 import { makeDirs } from './places.ts';
 import {
   choosePorts,
@@ -49,6 +50,8 @@ export interface StartOptions {
   readonly etcd?: readonly string[];
   readonly fresh: boolean;
   readonly restart: boolean;
+  /** Everything speaks TLS, with certificates of the directory's own; of this start alone. */
+  readonly tls?: boolean;
 }
 
 export interface ProcessPlan {
@@ -110,7 +113,8 @@ export async function prepareDirectory(
   await requireFree(ports);
   try {
     saveMark(data, { ...mark, ports });
-    return writeConfigs(data, mark, ports);
+    if (options.tls) makeOwnCertificates(data, processNames(mark.nodes));
+    return writeConfigs(data, mark, ports, options.tls === true);
   } catch (cause) {
     throw notWritable(data, cause);
   }
@@ -130,6 +134,10 @@ export function plannedProcesses(data: string): readonly PlannedProcess[] {
     ...names.map((name) => ({ name, role: 'datanode', logFile: logFileOf(data, name) }) as const),
     { name: PLACEDRIVER, role: 'placedriver', logFile: logFileOf(data, PLACEDRIVER) },
   ];
+}
+
+function processNames(nodes: number): readonly string[] {
+  return [PLACEDRIVER, ...Array.from({ length: nodes }, (_, at) => datanodeName(at))];
 }
 
 function datanodeName(at: number): string {
@@ -275,7 +283,17 @@ function refuseOtherShape(mark: Mark, options: StartOptions): void {
   );
 }
 
-function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly ProcessPlan[] {
+const tlsModes = {
+  placedriver: { http: 'optional' },
+  datanode: { clients: 'optional', nodes: 'required', http: 'optional' },
+} as const;
+
+function writeConfigs(
+  data: string,
+  mark: Mark,
+  ports: PortPlan,
+  tls: boolean,
+): readonly ProcessPlan[] {
   const plans: ProcessPlan[] = [];
   const write = (
     name: string,
@@ -296,6 +314,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
       'data-dir': join(data, name),
       host: '127.0.0.1',
       ...rest,
+      ...(tls && { tls: { ...ownFiles(data, name), ...tlsModes[role] } }),
       'run-file': plan.runFile,
       log: { level: 'info', file: plan.logFile },
     };
@@ -311,7 +330,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
     { http, ...(meta !== undefined && { meta }) },
     {
       ports: { http },
-      meta: etcd ? { endpoints: etcd } : { embedded: { port: meta } },
+      meta: etcd ? { endpoints: etcd } : { embedded: { port: meta, ...(tls && { tls }) } },
       default: { nodes, partitions, replicas },
     },
   );
@@ -320,7 +339,7 @@ function writeConfigs(data: string, mark: Mark, ports: PortPlan): readonly Proce
     write(datanodeName(at), 'datanode', zan === undefined ? own : { ...own, zan }, {
       ports: own,
       ...door,
-      meta: { endpoints: etcd ?? [`http://127.0.0.1:${meta}`] },
+      meta: { endpoints: etcd ?? [`${tls ? 'https' : 'http'}://127.0.0.1:${meta}`] },
     });
   });
   return plans;

@@ -34,6 +34,7 @@ program
   .option('--zan-port <port>', "first port for ZanRedisDB's clients (default: none)")
   .option('--etcd <urls>', 'metadata in this etcd (URL[,URL]) instead of the embedded store')
   .option('--fresh', 'delete the data first (only a directory made by kvorum start)')
+  .option('--tls', 'speak TLS everywhere, with certificates made in the data directory')
   .option('--no-restart', 'leave a process that died dead')
   .action(async (flags) => (await import('./start.ts')).start(flags));
 

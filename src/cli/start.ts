@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { must } from '../common/assert.ts';
 import { KvorumError } from '../common/errors.ts';
+import { ownFiles } from './certificates/own-certificates.ts';
 import {
   isReopened,
   type ProcessPlan,
@@ -22,6 +23,7 @@ export interface StartFlags {
   readonly zanPort?: string;
   readonly etcd?: string;
   readonly fresh?: boolean;
+  readonly tls?: boolean;
   readonly restart: boolean;
 }
 
@@ -43,7 +45,7 @@ export async function start(flags: StartFlags): Promise<void> {
   }
   if (ready) {
     say(`\nkvorum is ready after ${((Date.now() - began) / 1000).toFixed(1)} s\n`);
-    for (const line of copyPaste(plans)) say(line);
+    for (const line of copyPaste(plans, options)) say(line);
   }
   await stopped;
 }
@@ -98,6 +100,7 @@ function parseFlags(flags: StartFlags): StartOptions {
     ...(flags.etcd !== undefined && { etcd: parseEtcdUrls(flags.etcd) }),
     fresh: flags.fresh === true,
     restart: flags.restart,
+    tls: flags.tls === true,
   };
 }
 
@@ -110,7 +113,7 @@ function whole(option: string, text: string, lowest: number, highest: number): n
   );
 }
 
-function copyPaste(plans: readonly ProcessPlan[]): string[] {
+function copyPaste(plans: readonly ProcessPlan[], { data, tls }: StartOptions): string[] {
   const datanodes = plans.filter((plan) => plan.role === 'datanode');
   const [first] = datanodes;
   const http = plans.find((plan) => plan.role === 'placedriver')?.ports['http'];
@@ -118,6 +121,12 @@ function copyPaste(plans: readonly ProcessPlan[]): string[] {
     `  any Redis client     redis-cli -p ${first?.ports['gateway']}`,
     `  cluster clients      redis-cli -c -p ${first?.ports['cluster']}` +
       `   (cluster ports: ${datanodes.map((plan) => plan.ports['cluster']).join(', ')})`,
+    ...(tls
+      ? [
+          `  over TLS             redis-cli --tls --cacert ${ownFiles(data, 'ca')['ca-file']} ` +
+            `-p ${first?.ports['gateway']}`,
+        ]
+      : []),
     `  HTTP API             curl http://127.0.0.1:${http}/cluster/stats`,
     '  Ctrl-C stops it; the next start has its data',
   ];
