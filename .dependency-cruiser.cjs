@@ -70,6 +70,7 @@ const rooms = {
     'datanode/commands/table/table.ts',
     'datanode/commands/rows/node-context.ts',
     'datanode/status.ts',
+    'datanode/client-network.ts',
   ],
   placedriver: ['meta'],
   sdk: ['meta/schema.ts'],

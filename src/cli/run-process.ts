@@ -55,6 +55,8 @@ interface Running {
   readonly ports: RunFile['ports'];
   /** `handOver` false: the whole cluster stops, nobody takes over. */
   stop(options: { readonly handOver: boolean }): Promise<void>;
+  /** What a SIGHUP asks for of a process without a terminal; absent: that it stops. */
+  readonly reload?: (() => Promise<void>) | undefined;
 }
 
 const STOP_MS = 15_000;
@@ -155,7 +157,8 @@ async function run(
     die(logger, reason instanceof Error ? reason : new Error(messageOf(reason))),
   );
   let running: Running | undefined;
-  onEnd(options.lifeLine === true, (why) => stop(running, logger, why));
+  const reload = () => (onTerminal ? undefined : running?.reload);
+  onEnd(options.lifeLine === true, reload, (why) => stop(running, logger, why));
   running = await start();
   if (config['run-file'] !== undefined) {
     const { name, host } = config;
@@ -175,7 +178,11 @@ function httpsOf(tls: PlacedriverTls, config: string): Pick<RunFile, 'https'> {
 }
 
 /** Calls `end` once, at the first reason to stop; listens from before the start on. */
-function onEnd(lifeLine: boolean, end: (why: string) => void): void {
+function onEnd(
+  lifeLine: boolean,
+  reload: () => (() => Promise<void>) | undefined,
+  end: (why: string) => void,
+): void {
   let ended = false;
   const once = (why: string) => {
     if (ended) return;
@@ -185,13 +192,19 @@ function onEnd(lifeLine: boolean, end: (why: string) => void): void {
   process.on('SIGTERM', () => once('SIGTERM'));
   if (lifeLine) {
     // The terminal's Ctrl-C, and that it closes, reach the whole group; the parent alone decides the order.
-    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
+    process.on('SIGINT', () => {});
+    process.on('SIGHUP', () => void reload()?.());
     process.stdin.resume();
     process.stdin.on('end', () => once(PARENT_ENDED));
     process.stdin.on('error', () => once(PARENT_ENDED));
   } else {
     // SIGHUP: the terminal closes. `nohup` cannot be known: Node.js takes back that it is ignored.
-    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => once(signal));
+    process.on('SIGINT', () => once('SIGINT'));
+    process.on('SIGHUP', () => {
+      const again = reload();
+      if (again === undefined) once('SIGHUP');
+      else void again();
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Disk } from '../common/disk.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { Random } from '../common/random.ts';
+import type { CredentialKeeper } from '../common/tls/keeper.ts';
 import type { MetaStore } from '../meta/store.ts';
 import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
@@ -19,6 +20,8 @@ export interface DatanodeOptions {
   readonly network: Network;
   /** Between nodes, where that is another one. */
   readonly peerNetwork?: Network | undefined;
+  /** What it shows and whom it trusts, where any of its doors speaks TLS. */
+  readonly credentials?: CredentialKeeper | undefined;
   readonly disk: Disk;
   readonly logger: Logger;
   readonly engines: EngineHost;

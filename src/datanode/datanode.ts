@@ -8,6 +8,7 @@ import type { Readiness } from '../common/http/probe-routes.ts';
 import type { Incarnation, ReplicaId } from '../common/ids.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
 import { type PartitionRecord, SCHEMA_VERSION } from '../meta/schema.ts';
+import { type ClientNetwork, type ClientTlsFigures, clientNetwork } from './client-network.ts';
 import { ClientsRoom } from './clients-room.ts';
 import type { ClusterFigures } from './commands/cluster/cluster-figures.ts';
 import { NOTIFY_SETTING } from './commands/pubsub/notify-flags.ts';
@@ -88,6 +89,7 @@ export class Datanode {
   readonly #keyEvents: KeyEventPublisher;
   readonly #clientsRoom: ClientsRoom;
   readonly #stopped: StoppedReplicas;
+  readonly #clientNetwork: ClientNetwork;
   readonly #server: RedisServer;
   readonly #coordinator: DatanodeCoordinator;
   readonly #leaderReports: LeaderReports;
@@ -120,6 +122,12 @@ export class Datanode {
     });
     this.#backups = this.#createBackups();
     this.#clientsRoom = new ClientsRoom(options, () => this.#host.replicas().length);
+    this.#clientNetwork = clientNetwork(
+      options.config.tls,
+      options,
+      options.credentials,
+      () => this.#server.freeClients,
+    );
     this.#server = this.#createServer();
     this.#coordinator = this.#createCoordinator(notes);
     this.#leaderReports = new LeaderReports(this.#routes, this.#host.meters, this.#coordinator);
@@ -163,6 +171,11 @@ export class Datanode {
   /** What INFO and /metrics tell. */
   info(): ServerInfo {
     return this.#server.info();
+  }
+
+  /** What /metrics tells of its clients' TLS. */
+  clientTls(): ClientTlsFigures | undefined {
+    return this.#clientNetwork.figures();
   }
 
   /** What CLUSTER INFO tells of the default namespace. */
@@ -253,7 +266,8 @@ export class Datanode {
   }
 
   #createServer(): RedisServer {
-    const { config, clock, random, network, logger, systemMemoryBytes } = this.#options;
+    const { config, clock, random, logger, systemMemoryBytes } = this.#options;
+    const { network } = this.#clientNetwork;
     return new RedisServer({
       node: this.#identity.node,
       clock,
@@ -262,6 +276,7 @@ export class Datanode {
       logger,
       router: this.#router,
       settings: doorSettings(config, systemMemoryBytes),
+      tls: config.tls,
       clientsRoom: () => this.#clientsRoom.clients,
       facts: processFacts(this.#options, this.#identity.clusterId),
       meters: this.#host.meters,

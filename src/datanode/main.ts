@@ -29,6 +29,8 @@ export interface DatanodeWorld extends LockWorld {
 
 export interface RunningDatanode {
   readonly ports: DatanodePorts & { readonly http: number };
+  /** Reads what may be changed while it runs: the files of TLS. Undefined: there are none. */
+  readonly reload: (() => Promise<void>) | undefined;
   stop(options?: StopOptions): Promise<void>;
 }
 
@@ -57,7 +59,7 @@ export async function startDatanode(
   });
   let datanode: Datanode;
   try {
-    const handed = { ...world, peerNetwork: peers.network };
+    const handed = { ...world, peerNetwork: peers.network, credentials };
     datanode = await createDatanode({ ...handed, config, engines, store });
   } catch (failure) {
     await door.close();
@@ -67,6 +69,7 @@ export async function startDatanode(
   await datanode.ready();
   return {
     ports: { ...datanode.ports, http: door.port },
+    reload: credentials && (() => credentials.reload()),
     async stop(options) {
       door.stopping();
       await datanode.stop(options);

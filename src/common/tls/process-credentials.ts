@@ -4,7 +4,6 @@ import type { Clock } from '../clock.ts';
 import type { Disk } from '../disk.ts';
 import type { Logger } from '../log.ts';
 import { credentialFiles, type DatanodeTls, isUsed, type PlacedriverTls } from './config.ts';
-import type { Credentials } from './credentials.ts';
 import { CredentialKeeper } from './keeper.ts';
 import { secureContextOf } from './tls-context.ts';
 
@@ -22,9 +21,8 @@ export async function keepCredentials(
 ): Promise<CredentialKeeper | undefined> {
   if (!isUsed(tls)) return undefined;
   const files = credentialFiles(tls, dirname(configFile));
-  // a connection would find it out, whose handshake comes first
-  const trial = (credentials: Credentials) => void secureContextOf(credentials);
-  return CredentialKeeper.open({ files, disk, clock, logger, trial });
+  // what OpenSSL refuses is told of before a connection needs it
+  return CredentialKeeper.open({ files, disk, clock, logger, trial: secureContextOf });
 }
 
 /** How an HTTP door speaks TLS; undefined: not at all. */

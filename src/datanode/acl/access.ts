@@ -153,8 +153,17 @@ export class Access implements AclView {
   }
 
   isAuthenticated(session: Session): boolean {
+    if (session.user === '') this.#becomeByCertificate(session);
     if (session.user === '' && this.isOpen) become(session, this.#users!.get('default')!);
     return session.user !== '';
+  }
+
+  /** As Redis's tls-auth-clients-user: a password would be one thing more to steal. */
+  #becomeByCertificate(session: Session): void {
+    const { certificateUser } = session;
+    if (certificateUser === undefined) return;
+    const user = this.#users?.get(certificateUser);
+    if (user?.enabled) become(session, user);
   }
 
   /** It has said who it is, or this node cannot judge that yet. */

@@ -18,6 +18,7 @@ export interface ObservedNode {
   info(): ServerInfo;
   keyCounts(): NodeMetrics['keyCounts'];
   cluster(): NodeMetrics['cluster'];
+  clientTls?(): NodeMetrics['clientTls'];
 }
 
 export interface HttpDoor {
@@ -55,6 +56,7 @@ export async function openHttpDoor(
         info: node.info(),
         keyCounts: node.keyCounts(),
         cluster: node.cluster(),
+        clientTls: node.clientTls?.(),
         ready: readiness().ready,
         faults: Object.keys(node.status().faults).length,
         loopDelay: loop.delay,

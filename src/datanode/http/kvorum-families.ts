@@ -2,6 +2,7 @@
 import type { Family, Labelled } from '../../common/http/metrics-page.ts';
 import { LatencyHistogram } from '../../common/latency-histogram.ts';
 import { limits } from '../../common/limits.ts';
+import type { ClientTlsFigures } from '../client-network.ts';
 import type { PartitionInfo, ServerInfo } from '../commands/rows/node-context.ts';
 import { resolveCommand } from '../commands/table/table.ts';
 import type { NodeMetrics } from './metrics.ts';
@@ -181,6 +182,31 @@ const raft: readonly KvorumFamily[] = [
   ),
 ];
 
+function ofTls(
+  type: 'gauge' | 'counter',
+  name: string,
+  help: string,
+  value: (figures: ClientTlsFigures) => number,
+): KvorumFamily {
+  const read = ({ clientTls }: NodeMetrics) => clientTls && value(clientTls);
+  return { type, name: `kvorum_tls_${name}`, help, read };
+}
+
+const tls: readonly KvorumFamily[] = [
+  ofTls('counter', 'handshakes_total', 'Of clients, well ended', (one) => one.handshakes),
+  ofTls('counter', 'handshake_failures_total', 'Of clients', (one) => one.failures),
+  ofTls('counter', 'plain_refused_total', 'Clients without TLS', (one) => one.plainRefused),
+  ofTls('gauge', 'handshakes_pending', 'Clients before their handshake', (one) => one.pending),
+  {
+    type: 'gauge',
+    name: 'kvorum_tls_certificate_days_left',
+    help: 'Until the first certificate of a file expires',
+    labels: ['file'],
+    read: ({ clientTls }) =>
+      clientTls?.daysLeft.map(({ file, days }) => ({ labels: { file }, value: days })),
+  },
+];
+
 const log: readonly KvorumFamily[] = [
   {
     type: 'histogram',
@@ -199,7 +225,7 @@ const log: readonly KvorumFamily[] = [
   counter('raft_log_batches_total', 'Batches made durable', ({ info }) => info.log.batches),
 ];
 
-export const kvorumFamilies: readonly KvorumFamily[] = [...node, ...raft, ...log];
+export const kvorumFamilies: readonly KvorumFamily[] = [...node, ...raft, ...log, ...tls];
 
 /** The commands' own histograms added up by what they do with the data. */
 function durationsByKind({ commandStats }: ServerInfo): Labelled<LatencyHistogram>[] {

@@ -2,6 +2,7 @@
 import { MetricsPage } from '../../common/http/metrics-page.ts';
 import type { Namespace } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
+import type { ClientTlsFigures } from '../client-network.ts';
 import type { ClusterFigures } from '../commands/cluster/cluster-figures.ts';
 import type { ServerInfo } from '../commands/rows/node-context.ts';
 import { kvorumFamilies } from './kvorum-families.ts';
@@ -20,6 +21,8 @@ export interface NodeMetrics {
   readonly loopDelay: LatencyHistogram;
   /** Connections to the transport that TLS did not let in. */
   readonly peersRefused: number;
+  /** Undefined where clients speak no TLS. */
+  readonly clientTls?: ClientTlsFigures | undefined;
 }
 
 /** `source` is undefined before the node has its place in the cluster. */

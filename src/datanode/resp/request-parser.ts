@@ -54,6 +54,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 const STAR = 0x2a;
 const DOLLAR = 0x24;
+/** A handshake of TLS begins so, and no request. */
+const HANDSHAKE = 0x16;
+export const TLS_HELLO = 'Protocol error: this port does not speak TLS';
 const EMPTY_BULK = Buffer.from('$0\r\n\r\n');
 
 export function createRequestParser(options: RequestParserOptions): RequestParser {
@@ -267,6 +270,7 @@ class GuardedParser implements RequestParser {
   }
 
   #inline(bytes: Buffer): number {
+    if (bytes[0] === HANDSHAKE) return this.#fail(TLS_HELLO);
     const newline = bytes.indexOf(LF);
     if (newline === -1 || newline > limits.requestInlineBytesMax) {
       if (bytes.length <= limits.requestInlineBytesMax) return 0;

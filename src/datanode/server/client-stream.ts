@@ -10,7 +10,7 @@ import type { Queued } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
-import { createRequestParser, type RequestParser } from '../resp/request-parser.ts';
+import { createRequestParser, type RequestParser, TLS_HELLO } from '../resp/request-parser.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { HeldByClient } from './held-by-client.ts';
 import type { LaneItem } from './lane.ts';
@@ -48,7 +48,10 @@ export interface StreamOwner {
   onClose(): void;
 }
 
-type StreamWorld = Pick<ConnectionWorld, 'clock' | 'logger' | 'stats' | 'requests' | 'replies'>;
+type StreamWorld = Pick<
+  ConnectionWorld,
+  'clock' | 'logger' | 'stats' | 'requests' | 'replies' | 'strangers'
+>;
 
 export class ClientStream {
   readonly output: Output;
@@ -288,6 +291,12 @@ export class ClientStream {
   #onProtocolError(text: string): void {
     if (this.#closing) return;
     this.beginClosing();
+    if (text === TLS_HELLO) {
+      const { remote } = this.#stream;
+      this.#world.strangers.tell('a client speaks TLS, and this port does not', {
+        ...{ client: remote, remedy: 'tls.clients in the configuration: optional or required' },
+      });
+    }
     // of a byte that is not ASCII, the byte
     const line = `-ERR ${text.replace(/[\r\n]/g, ' ')}\r\n`;
     this.answer({ kind: 'encoded', bytes: Buffer.from(line, 'latin1') });

@@ -3,6 +3,7 @@ import type { Clock } from '../../common/clock.ts';
 import type { NodeId } from '../../common/ids.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Random } from '../../common/random.ts';
+import type { ToldFailures } from '../../common/tls/told-failures.ts';
 import type { Access } from '../acl/access.ts';
 import type { NodeContext, Session } from '../commands/rows/node-context.ts';
 import type { Router } from '../routing/router.ts';
@@ -37,6 +38,10 @@ export interface ConnectionWorld {
   readonly watch: CommandWatch;
   readonly access: Access;
   readonly tracking: TrackingHub;
+  /** Who speaks what no client speaks is told of in the log, within bounds. */
+  readonly strangers: Pick<ToldFailures, 'tell'>;
+  /** A client is the user that its certificate names. */
+  readonly certificateUsers: boolean;
   settings(): ServerSettings;
   contextOf(session: Session): NodeContext;
   onClose(connection: ClientConnection): void;

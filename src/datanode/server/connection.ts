@@ -78,6 +78,7 @@ export class Connection {
       door,
       remote: stream.remote,
       local: stream.local,
+      certificateUser: world.certificateUsers ? stream.secured?.commonName : undefined,
       connectedMs: world.clock.wallMs(),
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#takeNoMore(),

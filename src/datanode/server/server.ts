@@ -10,6 +10,8 @@ import { listenFailure } from '../../common/listen-failure.ts';
 import type { Logger } from '../../common/log.ts';
 import type { Address, ByteStream, Listener, Network } from '../../common/network.ts';
 import type { Random } from '../../common/random.ts';
+import type { DatanodeTls } from '../../common/tls/config.ts';
+import { ToldFailures } from '../../common/tls/told-failures.ts';
 import { Access, type StoredUser, type UserStore } from '../acl/access.ts';
 import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/pubsub/notify-flags.ts';
 import type { BackupPort } from '../commands/rows/backup-port.ts';
@@ -39,6 +41,7 @@ import { RateMeter, SAMPLES_SHARE } from './rates.ts';
 import { changeSetting, showSettings } from './setting-names.ts';
 import type { ServerSettings } from './settings.ts';
 import { ServerStats } from './stats.ts';
+import { showTlsSettings } from './tls-settings.ts';
 import { WaitingClients } from './waiting-clients.ts';
 
 export interface ServerOptions {
@@ -49,6 +52,8 @@ export interface ServerOptions {
   readonly logger: Logger;
   readonly router: Router;
   readonly settings: ServerSettings;
+  /** As the configuration has it; absent: nothing speaks TLS. */
+  readonly tls?: DatanodeTls;
   /** How many clients the system has room for, whatever the settings are. */
   clientsRoom(): number;
   readonly facts: ProcessFacts;
@@ -143,6 +148,8 @@ export class RedisServer {
       access: this.#access,
       tracking: this.#tracking,
       settings,
+      strangers: new ToldFailures(clock, logger),
+      certificateUsers: options.tls?.['client-certificate-user'] === 'common-name',
       contextOf: (session) => createNodeContext(this.#nodeInfo(), session),
       onClose: (connection) => this.#onClose(connection),
       onSlowSubscriber: () => options.pubsub.countSlowSubscriber(),
@@ -168,6 +175,11 @@ export class RedisServer {
     this.#access.setUsers(users);
     for (const read of this.#early ?? []) read();
     this.#early = undefined;
+  }
+
+  /** How many clients there may be beside those that are served. */
+  get freeClients(): number {
+    return Math.max(0, this.#clientsMax - this.#connections.size);
   }
 
   /** What INFO and /metrics tell. */
@@ -315,8 +327,9 @@ export class RedisServer {
   #shownSettings(): ReadonlyMap<string, string> {
     const settings = { ...this.#settings, clientsMax: this.#clientsMax };
     const shown = showSettings(settings, this.#gatewayPort);
+    const tls = showTlsSettings(this.#options.tls, this.#gatewayPort);
     const notify = formatNotifyFlags(this.#options.keyEvents.flags);
-    return new Map([...shown, [NOTIFY_SETTING, notify]]);
+    return new Map([...shown, ...tls, [NOTIFY_SETTING, notify]]);
   }
 
   #settingProblem(name: string, value: number): string | undefined {

@@ -10,6 +10,7 @@ export interface SessionStart {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs: number;
+  readonly certificateUser: string | undefined;
   readonly subscriber: Subscriber;
   closeAfterReply(): void;
   kill(): void;

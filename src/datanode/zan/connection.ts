@@ -44,6 +44,7 @@ export class ZanConnection implements ClientConnection {
       door: 'zan',
       remote: stream.remote,
       local: stream.local,
+      certificateUser: world.certificateUsers ? stream.secured?.commonName : undefined,
       connectedMs: world.clock.wallMs(),
       // nothing that subscribes is served here
       subscriber: createSubscriber(() => {}),

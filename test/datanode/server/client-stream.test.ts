@@ -53,7 +53,10 @@ function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
   const taken = new ClientMemory(limits.clientsRequestBytesMax);
   const client: ClientStream = new ClientStream(
     stream,
-    { clock, logger: silentLogger, stats, requests: memory, replies: taken },
+    {
+      ...{ clock, logger: silentLogger, stats, requests: memory, replies: taken },
+      strangers: { tell: () => {} },
+    },
     {
       lanes: { start: () => {} },
       protocol: () => 2,

@@ -12,7 +12,7 @@ import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
 import { KeyEventPublisher } from '../../../src/datanode/pubsub/key-events.ts';
 import { MutableRouteTable } from '../../../src/datanode/routing/route-table.ts';
 import { Router } from '../../../src/datanode/routing/router.ts';
-import { RedisServer } from '../../../src/datanode/server/server.ts';
+import { RedisServer, type ServerOptions } from '../../../src/datanode/server/server.ts';
 import {
   defaultServerSettings,
   type ServerSettings,
@@ -86,6 +86,7 @@ export async function openDoors(
   hash: Hash = 'slots',
   clientsRoom = Number.POSITIVE_INFINITY,
   clock: Clock = systemClock,
+  speaks: Pick<ServerOptions, 'network' | 'tls'> = { network: tcpNetwork },
 ): Promise<Doors> {
   const records = Array.from({ length: count }, (_, at) => record(at, count, hash));
   const partitions = await Promise.all(
@@ -126,7 +127,7 @@ export async function openDoors(
     node: 'a',
     clock,
     random: seededRandom('doors'),
-    network: tcpNetwork,
+    ...speaks,
     logger,
     router,
     settings: { ...defaultServerSettings, ...settings },

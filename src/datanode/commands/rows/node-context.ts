@@ -40,6 +40,8 @@ export interface Session {
   readonly remote: string;
   readonly local: string;
   readonly connectedMs: number;
+  /** Whom its certificate names, where that says who it is. */
+  readonly certificateUser?: string | undefined;
   /** Its subscriptions, and the way to it for their messages. */
   readonly subscriber: Subscriber;
   protocol: Protocol;

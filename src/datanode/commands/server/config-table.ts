@@ -130,6 +130,13 @@ const facts: readonly ShownRow[] = [
   shown('save', ''),
   shown('tcp-keepalive', String(limits.tcpKeepAliveMs / 1_000)),
   shown('timeout', '0'),
+  shown('tls-auth-clients'),
+  shown('tls-auth-clients-user'),
+  shown('tls-ca-cert-file'),
+  shown('tls-cert-file'),
+  shown('tls-key-file'),
+  shown('tls-port'),
+  shown('tls-protocols', 'TLSv1.2 TLSv1.3'),
   ...encodings.map(([name, value]) => shown(name, String(value))),
 ];
 
