@@ -131,11 +131,11 @@ export class ClientStream {
     this.settle(this.#replies.insert(behind, this.#owner.protocol()), reply);
   }
 
-  /** Behind every reply that is known; false when none of them waits for another: it may leave at once. */
-  tellBehindKnown(bytes: Buffer): boolean {
+  /** Behind every reply that is known; when none of them waits for another, by `pushes` at once. */
+  tellBehindKnown(bytes: Buffer, pushes: { push(bytes: Buffer): void }): void {
     const slot = this.#replies.insertBehindKnown(this.#owner.protocol());
-    if (slot !== undefined) this.settle(slot, { kind: 'encoded', bytes });
-    return slot !== undefined;
+    if (slot === undefined) pushes.push(bytes);
+    else this.settle(slot, { kind: 'encoded', bytes });
   }
 
   settle(slot: ReplySlot, reply: Reply): void {

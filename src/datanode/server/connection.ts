@@ -86,10 +86,8 @@ export class Connection {
       queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
       taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.tell(reply, this.#shown),
-      invalidate: (one) => {
-        const bytes = one.encoded(this.session.protocol);
-        if (!this.#stream.tellBehindKnown(bytes)) this.#pushes.push(bytes);
-      },
+      invalidate: (one) =>
+        this.#stream.tellBehindKnown(one.encoded(this.session.protocol), this.#pushes),
     });
     this.#share = new TurnShare(world.clock, (wasOver) => {
       if (wasOver) this.#dispatchWaiting();
