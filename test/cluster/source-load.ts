@@ -66,12 +66,12 @@ export class Traffic {
   async run(): Promise<void> {
     while (!this.#stopped) {
       const batch = this.#client.pipeline();
-      for (let left = 12; left > 0; left--) this.#write(batch, this.#at++);
+      for (let left = 6; left > 0; left--) this.#write(batch, this.#at++);
       const results = await batch.exec();
       for (const [failure] of results ?? []) {
         if (failure !== null && !/no such key|WRONGTYPE/.test(failure.message)) throw failure;
       }
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
 

@@ -66,10 +66,15 @@ async function contentOf(server: Server, key: Buffer): Promise<string> {
     const words = rest.length === 0 ? [key] : rest.map((word) => (word === '' ? key : word));
     const reply = plain(await server.call(name!, ...words));
     if (type === 'zset') texts.push(scoresOf(reply));
-    else texts.push(type === 'set' || type === 'hash' ? sortedReplyText(reply) : replyText(reply));
+    else texts.push(type === 'set' || type === 'hash' ? sortedReplyText(reply) : toldOf(reply));
   }
   if (type === 'stream') texts.push(...(await groupsOf(server, key)));
   return texts.join('\n');
+}
+
+/** Without the lag of groups, which this Redis counts otherwise (see exceptions.ts). */
+function toldOf(reply: Reply): string {
+  return replyText(reply).replace(/"lag"\s+-\s+\(.*\)( -?\d+)?/g, '');
 }
 
 /** What is pending, but for how long: the clocks are others. */
