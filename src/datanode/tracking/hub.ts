@@ -142,6 +142,8 @@ export class TrackingHub implements Tracking {
     const feed = reads ? this.#feedOf(batch) : this.#openFeed(batch);
     if (feed === undefined) return router.execute(batch);
     const run = () => {
+      // it may have gone while it waited, and then nobody would end what begins here
+      if (!client.isOn) return router.execute(batch);
       const { clock } = this.#world;
       const under = client.begin(feed, named, batch.kind, clock.monotonicMs());
       if (!feed.isLive) under.isForgotten = true;

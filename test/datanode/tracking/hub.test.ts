@@ -22,15 +22,19 @@ let session: FakeSession;
 let answerChanges: (answer: ChangesAnswer) => void;
 let answerCommands: (results: readonly LineResult[]) => void;
 let upTo: number;
+/** Whether the first question is answered at once. */
+let opens: boolean;
 
 beforeEach(() => {
   keysMax = 0;
   upTo = 10;
+  opens = true;
   let asked = 0;
   const router = {
     changes: {
       ask: async (): Promise<ChangesAnswer> => {
-        if (asked++ === 0) return { kind: 'told', upTo, anew: true, proven: true, changes: [] };
+        if (asked++ === 0 && opens)
+          return { kind: 'told', upTo, anew: true, proven: true, changes: [] };
         return new Promise((resolve) => {
           answerChanges = resolve;
         });
@@ -53,8 +57,14 @@ beforeEach(() => {
   return () => hub.close();
 });
 
-/** One read of `key` that has seen the log up to `index`; `under`: what comes before its reply. */
-async function run(text: string, index: number, at = -1, under = async () => {}): Promise<void> {
+/** One read of `key` that has seen the log up to `index`; `under`: what comes before its reply, `before`: before it runs. */
+async function run(
+  text: string,
+  index: number,
+  at = -1,
+  under = async () => {},
+  before = async () => {},
+): Promise<void> {
   const line = text.split(' ').map((word) => Buffer.from(word));
   const kind = /^(get|mget)/i.test(text) ? 'read' : 'write';
   const items: TrackedItem[] = [{ line, tracks: true }];
@@ -64,6 +74,7 @@ async function run(text: string, index: number, at = -1, under = async () => {})
   } as CommandBatch;
   const results = hub.execute(session, batch, items, false);
   await turns();
+  await before();
   await under();
   const witness = { term: 1, index, upTo: index, at };
   answerCommands([{ ok: true, reply: { kind: 'simple', text: 'OK' }, witness }]);
@@ -205,4 +216,22 @@ test('who tracks no more is told nothing', async () => {
   await changed(12, 'a');
   expect(told()).toEqual([]);
   expect(hub.info()).toMatchObject({ clients: 0, keys: 0 });
+});
+
+test('who goes while a read waits for its partition to be followed leaves nothing', async () => {
+  opens = false;
+  hub.enable(new FakeSession(2, 'gateway'), plain);
+  hub.enable(session, plain);
+  await run(
+    'GET a',
+    11,
+    -1,
+    async () => {},
+    async () => {
+      hub.disable(session);
+      answerChanges({ kind: 'told', upTo, anew: true, proven: true, changes: [] });
+      await turns();
+    },
+  );
+  expect(hub.info()).toMatchObject({ clients: 1, keys: 0, items: 0 });
 });
