@@ -4,7 +4,7 @@
  * behind a place in the log and is answered when there is something, so nothing is lost between two
  * questions, nobody is remembered here, and who asks too late is told so.
  */
-import type { Clock } from '../../../common/clock.ts';
+import type { Clock, Timer } from '../../../common/clock.ts';
 import type { ErrorCode } from '../../../common/errors.ts';
 import { Fifo } from '../../../common/fifo.ts';
 import type { LogIndex } from '../../../common/ids.ts';
@@ -57,6 +57,7 @@ export class FollowedChanges {
   #askedMs = 0;
   #cleared = false;
   #turnAsked = false;
+  #timer: Timer | undefined;
   #stopped: ChangesAnswer | undefined;
 
   constructor(ground: FollowedGround) {
@@ -102,6 +103,7 @@ export class FollowedChanges {
     if (!request.ofReplica && !isLeader()) return NOT_LED;
     this.#askedMs = clock.monotonicMs();
     this.#start ??= committed();
+    this.#timer ??= clock.setTimer(limits.changesForgottenMs, () => this.#look());
     if (request.proves && !request.ofReplica) {
       const failure = await this.#ground.confirm();
       if (failure !== undefined) return { kind: 'failed', ...failure };
@@ -208,7 +210,16 @@ export class FollowedChanges {
     return this.#held.size === 0 && idleMs > limits.changesForgottenMs;
   }
 
+  /** Where nothing is written nobody else would notice that nobody asks. */
+  #look(): void {
+    this.#timer = undefined;
+    if (this.#isForgotten()) return this.#forget();
+    this.#timer = this.#ground.clock.setTimer(limits.changesForgottenMs, () => this.#look());
+  }
+
   #forget(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#drop();
     this.#start = undefined;
   }

@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../../src/common/clock.ts';
 import { limits } from '../../../../src/common/limits.ts';
 import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set.ts';
 import type { ChangesAnswer } from '../../../../src/datanode/partition/entries/changes.ts';
 import { FollowedChanges } from '../../../../src/datanode/partition/waiting/followed-changes.ts';
+import { ManualClock } from '../../raftlog/manual-clock.ts';
 
 /** A replica whose log and state the test moves. */
-function open() {
+function open(clock: Clock = systemClock) {
   const at = { applied: 4, committed: 4, leads: true, failure: false };
   const changes = new FollowedChanges({
-    clock: systemClock,
+    clock,
     isLeader: () => at.leads,
     committed: () => at.committed,
     appliedIndex: () => at.applied,
@@ -104,4 +105,17 @@ test('only who leads answers for the leader, and who is confirmed proves', async
   expect(told(await ask(4, true, true))).toBe('5 proven 5:a');
   changes.stop('the replica stops');
   expect(told(await ask(5, true, true))).toBe('STOPPING');
+});
+
+test('where nobody asks any more and nothing is written, all is forgotten', async () => {
+  const clock = new ManualClock();
+  const { apply, ask, changes } = open(clock);
+  await clock.until(ask(undefined));
+  apply(5, ['a']);
+  clock.spend(limits.changesForgottenMs / 2);
+  expect(told(await clock.until(ask(4)))).toBe('5 proven 5:a');
+  for (let left = 5; changes.isFollowed && left > 0; left--) await clock.step();
+  expect(changes.isFollowed).toBe(false);
+  expect(clock.monotonicMs()).toBeGreaterThan(1.5 * limits.changesForgottenMs);
+  expect(await clock.step()).toBe(false);
 });
