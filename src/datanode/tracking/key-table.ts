@@ -36,10 +36,14 @@ export class KeyTable {
     return this.#readers.size;
   }
 
+  /** Those that have gone are dropped on the way: of a key that never changes nobody else would. */
   find(name: string, client: TrackedClient): Reader | undefined {
+    let hasGone = false;
     for (let one = this.#readers.get(name); one !== undefined; one = one.next) {
       if (one.client === client) return one;
+      hasGone ||= !one.client.isOn;
     }
+    if (hasGone) this.#keep(name, (reader) => reader.client.isOn);
     return undefined;
   }
 

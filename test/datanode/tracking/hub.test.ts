@@ -235,3 +235,14 @@ test('who goes while a read waits for its partition to be followed leaves nothin
   );
   expect(hub.info()).toMatchObject({ clients: 1, keys: 0, items: 0 });
 });
+
+test('clients that come, read the same key and go are not kept', async () => {
+  hub.enable(new FakeSession(2, 'gateway'), plain);
+  for (let id = 3; id < 13; id++) {
+    session = new FakeSession(id, 'gateway');
+    hub.enable(session, plain);
+    await run('GET a', 11);
+    hub.disable(session);
+  }
+  expect(hub.info()).toMatchObject({ clients: 1, keys: 1, items: 1 });
+});
