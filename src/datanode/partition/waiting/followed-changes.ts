@@ -109,6 +109,8 @@ export class FollowedChanges {
       if (failure !== undefined) return { kind: 'failed', ...failure };
     }
     if (this.#hasNews(request)) return this.#answerOf(request);
+    // during the round: who asks is to ask again at once, and is not told by its signal any more
+    if (gone?.aborted) return NOT_LED;
     return this.#hold(request, gone);
   }
 

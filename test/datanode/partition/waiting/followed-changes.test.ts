@@ -119,3 +119,15 @@ test('where nobody asks any more and nothing is written, all is forgotten', asyn
   expect(clock.monotonicMs()).toBeGreaterThan(1.5 * limits.changesForgottenMs);
   expect(await clock.step()).toBe(false);
 });
+
+test('who went while its question was proven is not held', async () => {
+  const clock = new ManualClock();
+  const { apply, changes, ask } = open(clock);
+  apply(5, ['a']);
+  await clock.until(ask(undefined));
+  const gone = new AbortController();
+  const asked = changes.ask({ after: 5, proves: true, ofReplica: false }, gone.signal);
+  gone.abort();
+  expect(told(await clock.until(asked))).toBe('NOT_LEADER');
+  expect(clock.monotonicMs()).toBe(0);
+});
