@@ -27,7 +27,7 @@ export class ChangeFeed {
   readonly place: ChangesPlace;
   readonly ofReplica: boolean;
   readonly keys: KeyTable;
-  /** When somebody read through it last. */
+  /** When somebody read through it last, or was found to have something of it. */
   usedMs = 0;
   readonly #world: FeedWorld;
   #after: LogIndex | undefined;

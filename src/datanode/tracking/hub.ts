@@ -325,9 +325,7 @@ export class TrackingHub implements Tracking {
       const { namespace, partition, group } = feed.place;
       const isGone = routes.groupOf(namespace, partition) !== group;
       if (isGone) this.#forget(feed);
-      else if (this.#clients.size > 0 && (feed.keys.size > 0 || nowMs - feed.usedMs < IDLE_MS)) {
-        continue;
-      }
+      else if (this.#clients.size > 0 && this.#isUsed(feed, nowMs)) continue;
       this.#closeFeed(feed);
       this.#feeds.delete(name);
     }
@@ -335,7 +333,20 @@ export class TrackingHub implements Tracking {
     this.#timer = this.#world.clock.setTimer(LOOK_MS, () => this.#look());
   }
 
+  /** Clients that have gone are in its table yet: whether others are is looked at now and then. */
+  #isUsed(feed: ChangeFeed, nowMs: number): boolean {
+    if (nowMs - feed.usedMs < IDLE_MS) return true;
+    if (feed.keys.size === 0) return false;
+    for (const client of this.#clients.values()) {
+      if (!client.feeds.has(feed) && !client.underWay.has(feed)) continue;
+      feed.usedMs = nowMs;
+      return true;
+    }
+    return false;
+  }
+
   #closeFeed(feed: ChangeFeed): void {
+    for (const client of this.#clients.values()) client.leave(feed);
     this.#unlisten.get(feed)?.();
     this.#unlisten.delete(feed);
     feed.close();

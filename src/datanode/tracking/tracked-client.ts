@@ -227,6 +227,12 @@ export class TrackedClient implements ClientTracking {
     if (hears) to.invalidate(delivery);
   }
 
+  /** It tells nothing any more. */
+  leave(feed: ChangeFeed): void {
+    this.feeds.delete(feed);
+    this.#own.delete(feed);
+  }
+
   end(): void {
     this.isOn = false;
     this.feeds.clear();

@@ -1,6 +1,6 @@
 /** Who is told what, and when: a hub whose partition's changes and answers the test gives. */
 import { beforeEach, expect, test } from 'vitest';
-import { systemClock } from '../../../src/common/clock.ts';
+import { type Clock, systemClock } from '../../../src/common/clock.ts';
 import type { TrackingOptions } from '../../../src/datanode/commands/connection/tracking-port.ts';
 import type { CommandBatch, LineResult } from '../../../src/datanode/partition/entries/batch.ts';
 import type {
@@ -16,20 +16,30 @@ const plain: TrackingOptions = {
   ...{ optIn: false, optOut: false, noLoop: false },
 };
 
+/** So much later than it is. */
+let laterMs = 0;
+const clock: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() + laterMs,
+};
+
 let keysMax = 0;
 let hub: TrackingHub;
 let session: FakeSession;
 let answerChanges: (answer: ChangesAnswer) => void;
 let answerCommands: (results: readonly LineResult[]) => void;
 let upTo: number;
+let closedFeeds = 0;
 /** Whether the first question is answered at once. */
 let opens: boolean;
 
 beforeEach(() => {
+  laterMs = 0;
   keysMax = 0;
   upTo = 10;
   opens = true;
   let asked = 0;
+  closedFeeds = 0;
   const router = {
     changes: {
       ask: async (): Promise<ChangesAnswer> => {
@@ -40,7 +50,7 @@ beforeEach(() => {
         });
       },
     },
-    routes: { onLeader: () => () => {}, groupOf: () => 7, partitions: () => [] },
+    routes: { onLeader: () => () => closedFeeds++, groupOf: () => 7, partitions: () => [] },
     isLocalFollower: () => false,
     execute: () =>
       new Promise<readonly LineResult[]>((resolve) => {
@@ -48,7 +58,7 @@ beforeEach(() => {
       }),
   };
   hub = new TrackingHub({
-    clock: systemClock,
+    clock,
     router: router as unknown as Router,
     keysMax: () => keysMax,
   });
@@ -245,4 +255,26 @@ test('clients that come, read the same key and go are not kept', async () => {
     hub.disable(session);
   }
   expect(hub.info()).toMatchObject({ clients: 1, keys: 1, items: 1 });
+});
+
+test('a partition is followed as long as a client that is there may have something of it', async () => {
+  const other = session;
+  hub.enable(other, plain);
+  session = new FakeSession(2, 'gateway');
+  session.protocol = 3;
+  hub.enable(session, plain);
+  await run('GET a', 11);
+  // each answer proves what was known when it was asked for, a step before
+  const pass = async (untilMs: number) => {
+    for (; laterMs < untilMs; laterMs += 2_000) await changed(11, 'x');
+    await changed(11, 'x');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  };
+  await pass(32_000);
+  expect(told()).toEqual([]);
+  expect(closedFeeds).toBe(0);
+  hub.disable(session);
+  await pass(64_000);
+  expect(closedFeeds).toBe(1);
+  expect(hub.info()).toMatchObject({ clients: 1, keys: 0, items: 0 });
 });
