@@ -67,7 +67,7 @@ beforeEach(() => {
   return () => hub.close();
 });
 
-/** One read of `key` that has seen the log up to `index`; `under`: what comes before its reply, `before`: before it runs. */
+/** One read of `key` that has seen the log up to `index`; `under`: before its reply, `before`: before it runs. */
 async function run(
   text: string,
   index: number,
