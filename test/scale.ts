@@ -75,7 +75,7 @@ const table = {
   holdElements: { small: 8_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 5_000, long: 100_000 },
-  trackingCommands: { small: 1_400, long: 40_000 },
+  trackingCommands: { small: 1_000, long: 40_000 },
   trackingRounds: { small: 1, long: 12 },
   /** The same with clients that block. */
   blockingCommands: { small: 2_000, long: 50_000 },
