@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../common/clock.ts';
 import type { Address } from '../common/network.ts';
+import type { TlsOptions } from './tls-options.ts';
 
 /** What a command may be given: texts are sent as UTF-8, numbers as their decimal text. */
 export type Argument = (string & {}) | Buffer | number;
@@ -74,6 +75,8 @@ export interface ConnectionSettings {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly connectTimeoutMs: number;
+  /** Undefined: plain. */
+  readonly tls?: TlsOptions | undefined;
   /** A follower-read port: READONLY is sent first. */
   readonly readOnly: boolean;
 }

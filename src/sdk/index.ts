@@ -25,6 +25,7 @@ export type { ClientOptions } from './options.ts';
 export { Pipeline, type PipelineResult, Transaction, WatchedTransaction } from './pipeline.ts';
 export type { ScanOptions, ScanStep } from './scan.ts';
 export { Subscriber, type SubscriberEvents } from './subscriber.ts';
+export type { Pem, TlsOptions } from './tls-options.ts';
 export type { BatchTrace, CommandTrace, ConnectTrace, LookupTrace } from './tracing.ts';
 export type { BufferCommands, Commands, TextCommands } from './typed-commands.ts';
 export type { WatchBody, WatchResult } from './watch.ts';

@@ -18,6 +18,8 @@ import {
   type PushKind,
   type Reply,
 } from './connection.ts';
+import { explainedTls, refusalOfDoor } from './tls-failures.ts';
+import { nodeTls } from './tls-options.ts';
 
 /** `clock.endOfTurn` says when what a turn has sent leaves, in one write. */
 export function ioredisConnector(clock: Clock): Connector {
@@ -45,7 +47,7 @@ class IoredisConnection implements Connection {
   #entry: Timer | undefined;
 
   constructor(settings: ConnectionSettings, events: ConnectionEvents, clock: Clock) {
-    const { address, username, password, connectTimeoutMs } = settings;
+    const { address, username, password, connectTimeoutMs, tls } = settings;
     this.address = address;
     this.#settings = settings;
     this.#events = events;
@@ -57,6 +59,7 @@ class IoredisConnection implements Connection {
       protocol: 2,
       ...(username !== undefined && { username }),
       ...(password !== undefined && { password }),
+      ...(tls !== undefined && { tls: nodeTls(tls) }),
       connectTimeout: connectTimeoutMs,
       keepAlive: KEEP_ALIVE_MS,
       disableClientInfo: true,
@@ -117,7 +120,10 @@ class IoredisConnection implements Connection {
     const { namespace, readOnly } = this.#settings;
     const ignore = () => {};
     this.#write(['CLIENT', 'SETINFO', 'LIB-NAME', 'kvorum-sdk'], (outcome) => {
-      if (outcome.kind === 'error' && FULL.test(outcome.text)) this.#fail(new Error(outcome.text));
+      if (outcome.kind !== 'error') return;
+      if (FULL.test(outcome.text)) this.#fail(new Error(outcome.text));
+      const refusal = refusalOfDoor(outcome.text, this.address);
+      if (refusal !== undefined) this.#refuse(refusal);
     });
     if (readOnly) this.#write(['READONLY'], ignore);
     if (namespace === undefined) {
@@ -197,9 +203,11 @@ class IoredisConnection implements Connection {
   }
 
   #fail(error: Error): void {
-    this.#failure = error;
+    const { address, tls } = this.#settings;
+    this.#failure = tls === undefined ? error : explainedTls(error, address);
     // The handshake's own reply: a wrong password, a user without rights.
-    if (error.name === 'ReplyError') this.#refuse(error);
+    if (error.name !== 'ReplyError') return;
+    this.#refuse(refusalOfDoor(error.message, address) ?? error);
   }
 
   #refuse(error: Error): void {

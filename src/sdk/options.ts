@@ -6,10 +6,14 @@ import type { Address } from '../common/network.ts';
 import { checkConsistency } from './arguments.ts';
 import type { Consistency } from './command-types.ts';
 import { ownError } from './errors.ts';
+import { parseTls, type TlsOptions } from './tls-options.ts';
 
 /** One of `placedrivers` and `datanodes` must be given. */
 export interface ClientOptions {
-  /** `host:port` of the HTTP API of one or more placedrivers: they tell the partitions. */
+  /**
+   * `host:port` of the HTTP API of one or more placedrivers: they tell the partitions. Those named
+   * `https://host:port` are asked over TLS, with what `tls` says of certificates.
+   */
   readonly placedrivers?: readonly string[] | undefined;
   /**
    * `host:port` of datanodes instead, cluster ports (the client is told who leads) or gateway ports
@@ -22,6 +26,8 @@ export interface ClientOptions {
   /** User and password of AUTH; a password alone is the user `default`'s. */
   readonly username?: string | undefined;
   readonly password?: string | undefined;
+  /** TLS with all datanodes, those that are told included; true: as Node.js does by itself. */
+  readonly tls?: boolean | TlsOptions | undefined;
   /** Whether writes run in a session and so at most once when they are sent again. Default true. */
   readonly sessions?: boolean | undefined;
   /** Of a call with all its retries, in milliseconds. Default 15,000. */
@@ -59,7 +65,7 @@ export interface ClientOptions {
 }
 
 /** Options without a default. */
-type Bare = 'placedrivers' | 'datanodes' | 'username' | 'password' | 'dc' | 'namespace';
+type Bare = 'placedrivers' | 'datanodes' | 'username' | 'password' | 'dc' | 'namespace' | 'tls';
 
 type Filled = {
   readonly [Name in Exclude<keyof ClientOptions, Bare>]-?: Exclude<ClientOptions[Name], undefined>;
@@ -67,7 +73,7 @@ type Filled = {
 
 /** Options with every default filled in. */
 export interface Settings extends Filled {
-  readonly source:
+  readonly source: /** `host:port`, or `https://host:port`. */
     | { readonly kind: 'placedrivers'; readonly addresses: readonly string[] }
     | { readonly kind: 'datanodes'; readonly addresses: readonly Address[] };
   /** Undefined only with datanodes: where the user begins. */
@@ -75,6 +81,8 @@ export interface Settings extends Filled {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly dc: string | undefined;
+  /** Undefined: connections to datanodes are plain. */
+  readonly tls: TlsOptions | undefined;
 }
 
 const numbers = {
@@ -96,7 +104,7 @@ const texts = new Set<string>(['namespace', 'username', 'password', 'dc']);
 const names = new Set<string>([
   ...Object.keys(numbers),
   ...texts,
-  ...['placedrivers', 'datanodes', 'sessions', 'consistency', 'lazyConnect'],
+  ...['placedrivers', 'datanodes', 'sessions', 'consistency', 'lazyConnect', 'tls'],
 ]);
 
 /** Options of ioredis, which many programs were written for. */
@@ -154,6 +162,7 @@ export function parseOptions(given: string | ClientOptions): Settings {
     sessions,
     consistency,
     dc: text(options, 'dc'),
+    tls: parseTls(options.tls),
     lazyConnect: flag(options, 'lazyConnect', false),
   };
 }
@@ -165,30 +174,37 @@ function sourceOf({ placedrivers, datanodes }: ClientOptions): Settings['source'
   const name = placedrivers === undefined ? 'datanodes' : 'placedrivers';
   const given = placedrivers ?? datanodes;
   if (!Array.isArray(given) || given.length === 0) throw bad(`${name} must be a list of host:port`);
-  const addresses = given.map((one) => addressOf(one, name));
-  if (name === 'datanodes') return { kind: name, addresses };
-  return { kind: name, addresses: addresses.map(hostPort) };
+  if (name === 'placedrivers') return { kind: name, addresses: given.map(placedriverOf) };
+  return { kind: name, addresses: given.map((one) => addressOf(one, name)) };
+}
+
+function placedriverOf(given: unknown): string {
+  const [, scheme = '', address] = /^(https?:\/\/)(.*?)\/?$/i.exec(String(given)) ?? [];
+  const own = hostPort(addressOf(address ?? given, 'placedrivers'));
+  return /^https/i.test(scheme) ? `https://${own}` : own;
 }
 
 /**
  * `kvorum://host:port,host2:port2/namespace` names placedrivers, `redis://…` datanodes; both take
- * `user:password@`. Anything else is an option: `?timeoutMs=5000&sessions=false`.
+ * `user:password@`. `kvorums://` and `rediss://` are the same over TLS, placedrivers included.
+ * Anything else is an option: `?timeoutMs=5000&sessions=false`.
  */
 function optionsOfUrl(url: string): ClientOptions {
-  const found = /^(kvorum|redis):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(
-    url,
-  );
+  const found =
+    /^(kvorum|redis)(s?):\/\/(?:([^@/?#]*)@)?([^/?#]+)(?:\/([^?#]*))?(?:\?([^#]*))?$/.exec(url);
   if (!found) {
     throw bad(
       'a URL is kvorum://host:port[,host:port]/namespace for placedrivers, or ' +
-        'redis://host:port[,host:port]/namespace for datanodes',
+        'redis://host:port[,host:port]/namespace for datanodes (kvorums:// and rediss:// over TLS)',
     );
   }
-  const [, scheme, user, hosts = '', namespace, query] = found;
+  const [, scheme, secure, user, hosts = '', namespace, query] = found;
   const [username, ...password] = (user ?? '').split(':').map(decoded);
-  const options: Record<string, unknown> = {
-    [scheme === 'kvorum' ? 'placedrivers' : 'datanodes']: hosts.split(','),
-  };
+  const options: Record<string, unknown> =
+    scheme === 'redis'
+      ? { datanodes: hosts.split(',') }
+      : { placedrivers: hosts.split(',').map((host) => (secure ? `https://${host}` : host)) };
+  if (secure) options['tls'] = true;
   if (namespace) options['namespace'] = decoded(namespace);
   if (username) options['username'] = username;
   if (password.length > 0) options['password'] = password.join(':');
@@ -196,6 +212,7 @@ function optionsOfUrl(url: string): ClientOptions {
     if (name === 'placedrivers' || name === 'datanodes') {
       throw bad(`${name} is no parameter of a URL`);
     }
+    if (name === 'tls' && secure) throw bad(`${scheme}s:// speaks TLS already: leave tls away`);
     options[name] = texts.has(name) ? value : fromText(value);
   }
   return options as ClientOptions;

@@ -8,8 +8,10 @@ import type { Clock } from '../common/clock.ts';
 import { eitherSignal } from '../common/either-signal.ts';
 import { messageOf } from '../common/errors.ts';
 import { limits } from '../common/limits.ts';
+import { ask } from '../common/tls/ask.ts';
 import { ownError } from './errors.ts';
 import type { TableContent, TableNode, TablePartition, TableSource } from './table.ts';
+import { nodeTls, type TlsOptions } from './tls-options.ts';
 
 /** An HTTP answer as the source needs it. */
 export interface HttpAnswer {
@@ -22,19 +24,14 @@ export interface HttpAnswer {
 /** GET; rejects when nobody answers in time, or when `signal` ends it. */
 export type HttpGet = (url: string, signal: AbortSignal) => Promise<HttpAnswer>;
 
-/** Of Node.js; connections are kept for the next request. */
-export function fetchGet(timeoutMs: number): HttpGet {
+/** Of Node.js; connections are kept for the next request. `tls`: of `https://`. */
+export function fetchGet(timeoutMs: number, tls: TlsOptions = {}): HttpGet {
   return async (url, signal) => {
     // it takes no fractions
     const until = eitherSignal(signal, AbortSignal.timeout(Math.ceil(timeoutMs)));
     try {
-      const answer = await fetch(url, { signal: until.signal });
-      const text = await answer.text();
-      return {
-        status: answer.status,
-        header: (name) => answer.headers.get(name) ?? undefined,
-        json: async () => JSON.parse(text) as unknown,
-      };
+      const { status, header, text } = await ask(url, { signal: until.signal, tls: nodeTls(tls) });
+      return { status, header, json: async () => JSON.parse(text) as unknown };
     } finally {
       until.release();
     }
@@ -70,9 +67,9 @@ export class PlacedriverSource implements TableSource {
   #olderLookups = 0;
   #toldOlder = false;
 
-  /** `addresses`: `host:port` of each placedriver's HTTP API. */
+  /** `addresses`: of each placedriver's HTTP API `host:port`, or `https://host:port`. */
   constructor(addresses: readonly string[], namespace: string, get: HttpGet, clock: Clock) {
-    this.#bases = addresses.map((address) => `http://${address}`);
+    this.#bases = addresses.map((one) => (one.startsWith('https://') ? one : `http://${one}`));
     this.#namespace = namespace;
     this.#get = get;
     this.#clock = clock;

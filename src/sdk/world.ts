@@ -25,7 +25,7 @@ export interface ClientWorld {
 }
 
 /** Throws BAD_OPTION for anything else: options in its place would be taken for nothing. */
-export function worldOf(given: Partial<ClientWorld>, { connectTimeoutMs }: Settings): ClientWorld {
+export function worldOf(given: Partial<ClientWorld>, settings: Settings): ClientWorld {
   const known = new Set<string>(['clock', 'random', 'connector', 'get']);
   const isWorld = typeof given === 'object' && given !== null;
   const strange = isWorld ? Object.keys(given).find((name) => !known.has(name)) : String(given);
@@ -38,7 +38,7 @@ export function worldOf(given: Partial<ClientWorld>, { connectTimeoutMs }: Setti
     clock,
     random: given.random ?? systemRandom(),
     connector: given.connector ?? ioredisConnector(clock),
-    get: given.get ?? fetchGet(connectTimeoutMs),
+    get: given.get ?? fetchGet(settings.connectTimeoutMs, settings.tls),
   };
 }
 
@@ -86,8 +86,8 @@ function selectedNamespace({ source, namespace }: Settings): string | undefined 
 export function connectionSettings(
   settings: Settings,
 ): Omit<ConnectionSettings, 'address' | 'readOnly'> {
-  const { username, password, connectTimeoutMs } = settings;
-  return { namespace: selectedNamespace(settings), username, password, connectTimeoutMs };
+  const { username, password, connectTimeoutMs, tls } = settings;
+  return { namespace: selectedNamespace(settings), username, password, connectTimeoutMs, tls };
 }
 
 /** Of every call. */

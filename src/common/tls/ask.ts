@@ -3,6 +3,7 @@
  * are believed can be chosen, which `fetch` of Node.js does not let its callers do.
  */
 import { request } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 
 export interface Question {
   readonly method?: string;
@@ -11,6 +12,11 @@ export interface Question {
   readonly signal?: AbortSignal;
   /** In PEM, for https; undefined: those that Node.js believes. */
   readonly authorities?: string | undefined;
+  /** More of what TLS is given, for https. */
+  readonly tls?: Pick<
+    ConnectionOptions,
+    'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'
+  >;
 }
 
 export interface Answer {
@@ -27,7 +33,10 @@ export function ask(url: string, question: Question = {}): Promise<Answer> {
   return url.startsWith('https:') ? askSecurely(url, question) : askPlain(url, question);
 }
 
-async function askPlain(url: string, { authorities: _, ...question }: Question): Promise<Answer> {
+async function askPlain(
+  url: string,
+  { authorities: _, tls: __, ...question }: Question,
+): Promise<Answer> {
   const answer = await fetch(url, { ...question, redirect: 'error' });
   return {
     ok: answer.ok,
@@ -39,7 +48,7 @@ async function askPlain(url: string, { authorities: _, ...question }: Question):
 }
 
 function askSecurely(url: string, question: Question): Promise<Answer> {
-  const { method = 'GET', headers = {}, body, signal, authorities } = question;
+  const { method = 'GET', headers = {}, body, signal, authorities, tls } = question;
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => reject(new Error(`${url}: no answer`, { cause }));
     const how = {
@@ -47,6 +56,7 @@ function askSecurely(url: string, question: Question): Promise<Answer> {
       headers,
       ...(signal && { signal }),
       ...(authorities && { ca: authorities }),
+      ...tls,
     };
     const asked = request(url, how, (answer) => {
       const chunks: Buffer[] = [];
