@@ -4,10 +4,13 @@ import { KvorumError } from '../../common/errors.ts';
 import type { Address } from '../../common/network.ts';
 import type { Argument, Connection, Outcome, Reply } from '../../sdk/connection.ts';
 import { ioredisConnector } from '../../sdk/ioredis-connection.ts';
+import type { TlsOptions } from '../../sdk/tls-options.ts';
 
 export interface Login {
   readonly username?: string;
   readonly password?: string;
+  /** How TLS is spoken; undefined: not at all. */
+  readonly how?: TlsOptions | undefined;
 }
 
 const CONNECT_MS = 5_000;
@@ -22,10 +25,11 @@ export class RefusedError extends Error {
 export class Gateway {
   readonly #connection: Connection;
 
-  constructor(address: Address, namespace: string, { username, password }: Login) {
+  constructor(address: Address, namespace: string, { username, password, how }: Login) {
     const settings = {
       ...{ address, namespace, username, password, readOnly: false },
       connectTimeoutMs: CONNECT_MS,
+      tls: how,
     };
     const events = { ready: () => {}, closed: () => {} };
     this.#connection = ioredisConnector(systemClock).open(settings, events);

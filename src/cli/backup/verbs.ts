@@ -1,15 +1,18 @@
 /** `kvorum backup` and its options. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { several, verb } from '../admin/verbs.ts';
+import { clientTls, clientTlsOptions } from '../client-tls.ts';
 import { rateOption } from './throttle.ts';
 
 const PARALLEL_MAX = 16;
 
 export function addBackupVerbs(program: Command): void {
-  const backup = verb(
-    program,
-    'backup [directory]',
-    'write the keys of all partitions into RDB files below a directory, and a manifest',
+  const backup = clientTlsOptions(
+    verb(
+      program,
+      'backup [directory]',
+      'write the keys of all partitions into RDB files below a directory, and a manifest',
+    ),
   )
     .option('--namespace <name>', 'only these; several: all of them', several)
     .option('--parallel <n>', 'partitions at a time', parallel, 4)
@@ -26,7 +29,10 @@ export function addBackupVerbs(program: Command): void {
     .action(async (directory: string | undefined, flags, command: Command) => {
       if (directory === undefined) return command.help({ error: true });
       const password = flags.password ?? process.env['KVORUM_PASSWORD'];
-      await (await import('./backup.ts')).backup(directory, { ...flags, password });
+      const { placedrivers } = await import('../admin/api.ts');
+      const [known] = flags.tls ? placedrivers(flags) : [];
+      const how = clientTls(flags, false, known?.authorities);
+      await (await import('./backup.ts')).backup(directory, { ...flags, password, how });
     });
   backup
     .command('verify <directory>')

@@ -2,12 +2,15 @@
 import { KvorumError } from '../../common/errors.ts';
 import { Client } from '../../sdk/client.ts';
 import type { ClientOptions } from '../../sdk/options.ts';
-import { placedrivers } from '../admin/api.ts';
+import { fetchGet } from '../../sdk/placedriver-source.ts';
+import type { ClientWorld } from '../../sdk/world.ts';
+import { type Place, placedrivers } from '../admin/api.ts';
+import { type ClientTlsFlags, clientTls } from '../client-tls.ts';
 
-export interface TargetFlags {
+export interface TargetFlags extends ClientTlsFlags {
   readonly url?: readonly string[];
   readonly data?: string;
-  /** `redis://[user:password@]host:port`: gateway ports instead of a placedriver. */
+  /** `redis[s]://[user:password@]host:port`: gateway ports instead of a placedriver. */
   readonly to?: string;
   readonly username?: string;
   readonly password?: string;
@@ -15,13 +18,18 @@ export interface TargetFlags {
 
 /** Commands wait for a new leader, or for a cluster that is started again. */
 const TIMEOUT_MS = 600_000;
+/** Of a placedriver, to answer. */
+const GET_MS = 3_000;
 
 export class Target {
   readonly #options: ClientOptions;
+  readonly #world: Partial<ClientWorld>;
   readonly #clients = new Map<string, Promise<Client>>();
 
   constructor(flags: TargetFlags) {
-    this.#options = { ...placeOf(flags), timeoutMs: TIMEOUT_MS };
+    const { options, world = {} } = placeOf(flags);
+    this.#options = { ...options, timeoutMs: TIMEOUT_MS };
+    this.#world = world;
   }
 
   /** Whether a write whose reply is lost is asked for again, and takes effect once. */
@@ -51,7 +59,7 @@ export class Target {
   }
 
   async #connect(namespace: string): Promise<Client> {
-    const client = new Client({ ...this.#options, namespace });
+    const client = new Client({ ...this.#options, namespace }, this.#world);
     try {
       await client.connect();
       // the first command says whether the namespace is there, and lets this user in
@@ -70,34 +78,53 @@ export class Target {
   }
 }
 
-function placeOf(flags: TargetFlags): ClientOptions {
-  const { to, url, data, username } = flags;
+interface Way {
+  readonly options: ClientOptions;
+  readonly world?: Partial<ClientWorld>;
+}
+
+function placeOf(flags: TargetFlags): Way {
+  const { to, url, data, ca, username } = flags;
   const password = flags.password ?? process.env['KVORUM_PASSWORD'];
   const user = { username, password };
   if (to === undefined) {
-    const places = placedrivers({ ...(url && { url }), ...(data && { data }) });
-    return { placedrivers: places.map((place) => new URL(place.url).host), ...user };
+    const places = placedrivers({ ...(url && { url }), ...(data && { data }), ...(ca && { ca }) });
+    const authorities = places[0]?.authorities;
+    const tls = clientTls(flags, false, authorities);
+    const options = { placedrivers: places.map(addressOf), tls, ...user };
+    // HTTP may speak TLS where the ports of clients do not
+    return { options, world: { get: fetchGet(GET_MS, tls ?? { ca: authorities }) } };
   }
   const address = redisAddress(to, '--to');
   const named = { username: address.username ?? username, password: address.password ?? password };
-  return { datanodes: address.hosts, ...named };
+  return { options: { datanodes: address.hosts, tls: clientTls(flags, address.tls), ...named } };
+}
+
+/** The port too where it is the scheme's own. */
+function addressOf({ url }: Place): string {
+  const { protocol, hostname, port } = new URL(url);
+  const isSecure = protocol === 'https:';
+  return `${isSecure ? 'https://' : ''}${hostname}:${port || (isSecure ? 443 : 80)}`;
 }
 
 export interface RedisAddress {
   readonly hosts: readonly string[];
+  /** `rediss://` */
+  readonly tls: boolean;
   readonly username: string | undefined;
   readonly password: string | undefined;
 }
 
 /** Throws BAD_ARGUMENT. */
 export function redisAddress(text: string, flag: string): RedisAddress {
-  const found = /^redis:\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?#]+:\d{1,5})\/?$/.exec(text);
+  const found = /^redis(s?):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/?#]+:\d{1,5})\/?$/.exec(text);
   if (found === null) {
-    throw new KvorumError('BAD_ARGUMENT', `${flag}: write redis://[user:password@]host:port`);
+    throw new KvorumError('BAD_ARGUMENT', `${flag}: write redis[s]://[user:password@]host:port`);
   }
-  const [, username, password, hosts = ''] = found;
+  const [, secure, username, password, hosts = ''] = found;
   return {
     hosts: hosts.split(','),
+    tls: secure === 's',
     username: username ? decodeURIComponent(username) : undefined,
     password: password === undefined ? undefined : decodeURIComponent(password),
   };

@@ -1,6 +1,7 @@
 /** The verbs that bring data in, and their options. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { several } from '../admin/verbs.ts';
+import { clientTlsOptions } from '../client-tls.ts';
 import { dataDirectory } from '../data-flag.ts';
 
 export function addImportVerbs(program: Command): void {
@@ -12,7 +13,7 @@ export function addImportVerbs(program: Command): void {
     .option('--db <n>', 'only this database of the file', whole)
     .option('--namespace <name>', 'into this namespace (default: 0 into default, n into db<n>)')
     .option('--match <pattern>', 'only keys that match this glob (not with --follow)')
-    .option('--from <url>', 'or from a running Redis: redis://[user:password@]host:port')
+    .option('--from <url>', 'or from a running Redis: redis[s]://[user:password@]host:port')
     .option('--follow', 'then go on with what it does, until Ctrl-C')
     .option('--until-caught-up', 'the same, until nothing comes any more and all is there')
     .option('--begin-anew', 'empty the namespaces that are filled first')
@@ -42,14 +43,15 @@ export function addRestoreVerbs(program: Command): void {
 
 /** Where the keys go. */
 function place(command: Command): Command {
-  return command
+  return clientTlsOptions(command)
+    .option('--ca <file>', 'whom to believe over TLS (default: what --data tells, or Node.js)')
     .option('--url <url>', 'a placedriver, http://host:port; several: any one will do', several)
     .option(
       '--data <dir>',
       'or the data directory of kvorum start (default: kvorum-data)',
       dataDirectory,
     )
-    .option('--to <url>', 'or a gateway port, redis://[user:password@]host:port')
+    .option('--to <url>', 'or a gateway port, redis[s]://[user:password@]host:port')
     .option('--username <name>', 'of the cluster, if not the user default')
     .option('--password <text>', 'of that user (or KVORUM_PASSWORD)')
     .option('--json', 'print JSON');

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bytesText, say } from '../../admin/print.ts';
+import { clientTls } from '../../client-tls.ts';
 import { choiceOf, type ImportFlags, warn } from '../choice.ts';
 import { dropPassed, Importer, Namespaces } from '../importer.ts';
 import { Progress } from '../progress.ts';
@@ -22,9 +23,11 @@ const SHOW_MS = 10_000;
 export async function migrate(from: string, flags: ImportFlags): Promise<void> {
   const choice = choiceOf(flags);
   const report = new Report(warn);
+  const source = redisAddress(from, '--from');
+  const how = source.tls ? clientTls(flags, true) : undefined;
   const target = new Target(flags);
   const namespaces = new Namespaces(choice);
-  const replication = new Replication(redisAddress(from, '--from'), warn);
+  const replication = new Replication({ ...source, how }, warn);
   try {
     await replication.start();
     const isFollowed = flags.follow === true || flags.untilCaughtUp === true;

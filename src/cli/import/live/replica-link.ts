@@ -1,5 +1,6 @@
 /** A link to a Redis as one of its replicas has it: greeting, picture, and the stream that follows. */
 import { KvorumError } from '../../../common/errors.ts';
+import type { TlsOptions } from '../../../sdk/tls-options.ts';
 import type { RedisAddress } from '../target.ts';
 import { SocketReader } from './socket-reader.ts';
 
@@ -17,6 +18,9 @@ export type Synced =
 
 const MARK_BYTES = 40;
 
+/** A Redis, and how TLS is spoken with it; undefined: not at all. */
+export type Source = RedisAddress & { readonly how?: TlsOptions | undefined };
+
 export class ReplicaLink {
   readonly #reader: SocketReader;
 
@@ -24,11 +28,12 @@ export class ReplicaLink {
     this.#reader = reader;
   }
 
-  static async open(source: RedisAddress): Promise<ReplicaLink> {
+  static async open(source: Source): Promise<ReplicaLink> {
     const [address = ''] = source.hosts;
     const colon = address.lastIndexOf(':');
     const host = address.slice(0, colon).replace(/^\[|\]$/g, '');
-    const link = new ReplicaLink(await SocketReader.open(host, Number(address.slice(colon + 1))));
+    const port = Number(address.slice(colon + 1));
+    const link = new ReplicaLink(await SocketReader.open(host, port, source.how));
     try {
       await link.#greet(source);
       return link;

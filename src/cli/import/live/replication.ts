@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvorumError, messageOf } from '../../../common/errors.ts';
-import type { RedisAddress } from '../target.ts';
-import { type Place, ReplicaLink } from './replica-link.ts';
+import { type Place, ReplicaLink, type Source } from './replica-link.ts';
 import { Spool } from './spool.ts';
 
 const ACKNOWLEDGE_MS = 1_000;
@@ -14,7 +13,7 @@ const AGAIN_MS = 1_000;
 const PENDING_MAX = 8 * 1_048_576;
 
 export class Replication {
-  readonly #source: RedisAddress;
+  readonly #source: Source;
   readonly #warn: (text: string) => void;
   readonly picture = new Spool();
   readonly stream = new Spool();
@@ -27,7 +26,7 @@ export class Replication {
   #receiving: Promise<void> | undefined;
   #lastMs = performance.now();
 
-  constructor(source: RedisAddress, warn: (text: string) => void) {
+  constructor(source: Source, warn: (text: string) => void) {
     this.#source = source;
     this.#warn = warn;
   }

@@ -1,5 +1,7 @@
 /** A connection to a Redis whose replies are read one after the other, with back-pressure. */
 import { connect, type Socket } from 'node:net';
+import { connect as connectSecurely } from 'node:tls';
+import { nodeTls, type TlsOptions } from '../../../sdk/tls-options.ts';
 
 const CONNECT_MS = 10_000;
 /** A source that says nothing at all for so long has gone: it pings its replicas every ten seconds. */
@@ -16,13 +18,15 @@ export class SocketReader {
     this.#chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  static open(host: string, port: number): Promise<SocketReader> {
+  /** `tls` undefined: plain. */
+  static open(host: string, port: number, tls?: TlsOptions): Promise<SocketReader> {
     return new Promise((resolve, reject) => {
-      const socket = connect(port, host);
+      const to = { host, port };
+      const socket = tls ? connectSecurely({ ...to, ...nodeTls(tls) }) : connect(to);
       socket.setNoDelay(true);
       socket.setTimeout(CONNECT_MS, () => socket.destroy(new Error('it says nothing')));
       socket.once('error', reject);
-      socket.once('connect', () => {
+      socket.once(tls ? 'secureConnect' : 'connect', () => {
         socket.setTimeout(SILENT_MS);
         resolve(new SocketReader(socket));
       });
