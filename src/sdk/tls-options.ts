@@ -1,7 +1,7 @@
 /** The option `tls`: checked before anything is dialled. Pure. */
-import { createSecureContext } from 'node:tls';
 import { messageOf } from '../common/errors.ts';
 import { didYouMean } from '../common/nearest-name.ts';
+import { checkUsable } from '../common/tls/usable.ts';
 import { ownError } from './errors.ts';
 
 /** One or several in PEM: the content of a file, not its path. */
@@ -45,7 +45,7 @@ export function parseTls(given: unknown): TlsOptions | undefined {
     throw bad('tls: servername must be a text that is not empty');
   }
   if (typeof checks !== 'boolean') throw bad('tls: rejectUnauthorized must be true or false');
-  checkUsable(options);
+  checkTogether(options);
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
@@ -64,9 +64,9 @@ function checkPem(name: string, given: unknown): void {
   throw bad(`tls: ${name} must be PEM (the content of a file, not its path)`);
 }
 
-function checkUsable(options: TlsOptions): void {
+function checkTogether(options: TlsOptions): void {
   try {
-    createSecureContext(nodeTls(options));
+    checkUsable(nodeTls(options));
   } catch (failure) {
     throw bad(`tls: ca, cert and key cannot be used (${messageOf(failure)})`);
   }
