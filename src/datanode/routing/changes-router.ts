@@ -42,7 +42,11 @@ export class ChangesRouter {
     request: ChangesRequest,
     gone: AbortSignal,
   ): Promise<ChangesAnswer> {
-    if (request.ofReplica) return this.#local(place)?.changes(request, gone) ?? NO_REPLICA;
+    if (request.ofReplica) {
+      // one that takes part in nothing yet hears of nothing: the leader answers its clients' reads
+      if (this.#options.holds(place.group)) return NO_REPLICA;
+      return this.#local(place)?.changes(request, gone) ?? NO_REPLICA;
+    }
     const { namespace, partition } = place;
     const leader = this.#router.leader(namespace, partition);
     if (leader === undefined) {

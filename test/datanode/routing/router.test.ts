@@ -150,6 +150,16 @@ test('a read of a follower is answered here, unless the replica takes part in no
   expect(sent).toEqual(['other']);
 });
 
+test('a replica that takes part in nothing yet is not asked which keys change', async () => {
+  local = replica(false);
+  const place = { namespace: 'default', partition: 0, group: 10 };
+  const question = { after: undefined, proves: true, ofReplica: true };
+  const { signal } = new AbortController();
+  expect(await router.changes.ask(place, question, signal)).toMatchObject({ code: 'NOT_LEADER' });
+  isHeld = true;
+  expect(await router.changes.ask(place, question, signal)).toMatchObject({ code: 'NO_PARTITION' });
+});
+
 test('a write is not run by the group that took the place of its own while it was on its way', async () => {
   local = replica(false);
   routes.setLeader(10, 'other', 9);
