@@ -13,7 +13,7 @@ test('are writes of the table', () => {
 
 /** Of these the reply may be large, or the work long, or they may not share a batch with anything. */
 const byThemselves = [
-  ...['getset', 'getdel', 'getex', 'hgetdel', 'hgetex', 'eval', 'evalsha'],
+  ...['getset', 'getdel', 'getex', 'hgetdel', 'hgetex', 'eval', 'evalsha', 'fcall'],
   ...['lpop', 'rpop', 'lmove', 'rpoplpush', 'lmpop', 'blpop', 'brpop', 'blmove', 'brpoplpush'],
   ...['blmpop', 'spop', 'zpopmin', 'zpopmax', 'zmpop', 'bzpopmin', 'bzpopmax', 'bzmpop'],
   ...['xreadgroup', 'xautoclaim', 'xclaim', 'georadius', 'georadiusbymember', 'sort'],

@@ -13,6 +13,7 @@ test('no two requests between nodes begin alike, and none as a forwarded batch d
 test('their numbers are frozen', () => {
   expect(requestTags).toEqual({
     backup: 0x42,
+    changes: 0x43,
     fate: 0x46,
     leader: 0x48,
     farewell: 0x4c,
