@@ -22,7 +22,7 @@ const table = {
   /** Transfers of leaders under the load of ZanRedisDB's clients. */
   zanTransfers: { small: 6, long: 200 },
   /** Restarts of nodes on a cluster's way to TLS between them, of nine. */
-  tlsRestarts: { small: 2, long: 9 },
+  tlsRestarts: { small: 1, long: 9 },
   /** kill -9 of datanodes under load, per scenario. */
   kills: { small: 3, long: 10 },
   /** Writes through the SDK while leaders are killed, stand still and move. */
@@ -75,7 +75,7 @@ const table = {
   holdElements: { small: 8_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 5_000, long: 100_000 },
-  trackingCommands: { small: 1_000, long: 40_000 },
+  trackingCommands: { small: 600, long: 40_000 },
   trackingRounds: { small: 1, long: 12 },
   /** The same with clients that block. */
   blockingCommands: { small: 2_000, long: 50_000 },
