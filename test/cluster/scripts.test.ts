@@ -117,6 +117,8 @@ test('a library is in all partitions, at whichever port it is loaded', async () 
     ...['running_script', null, 'engines'],
     ['LUA', ['libraries_count', 1, 'functions_count', 2]],
   ]);
+  await expect(connect(0).call('FUNCTION', 'KILL')).rejects.toThrow('NOTBUSY');
+  expect(String(await connect(1).call('FUNCTION', 'HELP'))).toContain('LOAD');
   const payload = await connect(0).callBuffer('FUNCTION', 'DUMP');
   // one of the ports leads some, and those that it has none of keep theirs
   expect(await connect(0, cluster.clusterPort(1)).function('DELETE', 'counting')).toBe('OK');
