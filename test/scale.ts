@@ -52,7 +52,7 @@ const table = {
   fuzzRespStreams: { small: 1_000, long: 20_000 },
   fuzzRdb: { small: 3_000, long: 200_000 },
   /** Hostile programs, each run twice. */
-  fuzzScripts: { small: 200, long: 50_000 },
+  fuzzScripts: { small: 120, long: 50_000 },
   fuzzMetadata: { small: 500, long: 20_000 },
   fuzzSegments: { small: 300, long: 10_000 },
   fuzzSnapshots: { small: 150, long: 10_000 },
@@ -63,7 +63,7 @@ const table = {
   /** Commands compared with redis-server, per family of commands and over both protocols. */
   differentialCommands: { small: 6_000, long: 100_000 },
   /** Seeds of data whose backups redis-server loads, and elements of the large collections there. */
-  backupSeeds: { small: 2, long: 200 },
+  backupSeeds: { small: 1, long: 200 },
   backupElements: { small: 1_500, long: 200_000 },
   /** Programs in Lua compared with redis-server's runs; half as many per library. */
   luaPrograms: { small: 400, long: 100_000 },
@@ -75,7 +75,7 @@ const table = {
   holdElements: { small: 8_000, long: 1_000_000 },
   /** Commands whose events of keys are compared with redis-server's, over all families. */
   keyEventCommands: { small: 5_000, long: 100_000 },
-  trackingCommands: { small: 600, long: 40_000 },
+  trackingCommands: { small: 400, long: 40_000 },
   trackingRounds: { small: 1, long: 12 },
   /** The same with clients that block. */
   blockingCommands: { small: 2_000, long: 50_000 },

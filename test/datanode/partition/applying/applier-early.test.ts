@@ -61,9 +61,9 @@ const FILLED = entryOf(
     line(`HSET {k}h f${at} v${at}`),
     line(`RPUSH {k}l e${at}`),
     line(`ZADD {k}z ${at % 17} m${at}`),
-    line(`XADD {k}x ${at + 1}-0 f v${at}`),
+    ...(at % 2 === 0 ? [line(`XADD {k}x ${at + 1}-0 f v${at}`)] : []),
     ...(at === 0 ? [line('XGROUP CREATE {k}x g 0')] : []),
-    ...(at === 140 ? [line('XREADGROUP GROUP g one COUNT 90 STREAMS {k}x >')] : []),
+    ...(at === 140 ? [line('XREADGROUP GROUP g one COUNT 45 STREAMS {k}x >')] : []),
   ]).flat(),
 );
 
