@@ -36,6 +36,8 @@ export interface PlacedriverWorld extends LockWorld {
 
 export interface RunningPlacedriver {
   readonly ports: { readonly http: number; readonly meta?: number };
+  /** Reads the files of TLS anew; undefined where nothing speaks it. */
+  readonly reload: (() => Promise<void>) | undefined;
   stop(): Promise<void>;
 }
 
@@ -56,6 +58,7 @@ export async function startPlacedriver(
   const urls = config.meta.endpoints ?? [embedded!.url];
   const store = connectEtcd({ ...world, ...access, urls });
   const closeStores = async () => {
+    credentials?.stop();
     await store.close();
     await embedded?.close();
   };
@@ -67,9 +70,9 @@ export async function startPlacedriver(
   );
   return {
     ports: { http: serving.port, ...(embedded && { meta: embedded.port }) },
+    reload: credentials && (() => credentials.reload()),
     async stop() {
       await serving.stop();
-      credentials?.stop();
       await closeStores();
     },
   };

@@ -1,13 +1,16 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { localSockets } from '../../src/cli/local-sockets.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
 import { type RunningPlacedriver, startPlacedriver } from '../../src/placedriver/main.ts';
+import { issued, writeFiles } from '../common/tls/made-certificates.ts';
 import { world } from '../meta/served.ts';
 import { freePorts, freeStorePort } from '../ports.ts';
 
@@ -37,10 +40,12 @@ async function start(
   { http, meta }: Doors,
   processId: number,
   host = '127.0.0.1',
+  more: object = {},
 ): Promise<RunningPlacedriver> {
-  const fields = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
+  const own = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
+  const fields = { ...own, ...more };
   const config = placedriverConfigSchema.parse({ name: 'placedriver1', host, ...fields });
-  const own = {
+  const process = {
     disk: fsDisk,
     processId,
     isAlive: () => true,
@@ -49,7 +54,7 @@ async function start(
     configFile: '/nowhere/placedriver.yaml',
     setLogLevel() {},
   };
-  const started = await startPlacedriver(config, { ...world, ...own });
+  const started = await startPlacedriver(config, { ...world, ...process });
   running.push(started);
   return started;
 }
@@ -58,6 +63,29 @@ async function stop(started: RunningPlacedriver): Promise<void> {
   running.splice(running.indexOf(started), 1);
   await started.stop();
 }
+
+async function shownAt(port: number): Promise<string> {
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  return fingerprint256;
+}
+
+test('renewed certificates are shown once it is told to read its files anew', async () => {
+  writeFiles(dataDir, 'own', issued({ name: 'before' }));
+  const files = { 'cert-file': join(dataDir, 'own.crt'), 'key-file': join(dataDir, 'own.key') };
+  const doors = await freeDoors();
+  const one = await start(doors, 10, '127.0.0.1', { tls: { ...files, http: 'optional' } });
+  const before = await shownAt(one.ports.http);
+  expect(await shownAt(one.ports.http)).toBe(before);
+  writeFiles(dataDir, 'own', issued({ name: 'after' }));
+  await one.reload!();
+  expect(await shownAt(one.ports.http)).not.toBe(before);
+  await stop(one);
+  const plain = await start(doors, 11);
+  expect(plain.reload).toBeUndefined();
+});
 
 describe('the data directory of a placedriver with the embedded store', () => {
   test.each([
