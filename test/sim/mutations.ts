@@ -420,8 +420,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${partition}/applying/applier.ts`,
-        find: 'this.#timer = new LoneTimer(clock);',
-        replace: 'this.#timer = new LoneTimer(clock); this.host = clock;',
+        find: 'this.#pace = hooks.pace ?? new Pace(clock);',
+        replace: 'this.#pace = hooks.pace ?? new Pace(clock); this.host = clock;',
       },
       {
         file: `${partition}/applying/applier.ts`,
