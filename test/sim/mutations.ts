@@ -435,11 +435,11 @@ export const mutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: `${partition}/replica/replica.ts`,
-        find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
+        file: `${partition}/replica/replica-parts.ts`,
+        find: "mayGather: () => this.raft.role === 'follower' && this.#isIdle(),",
         replace:
-          "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), " +
-          "collate: new Intl.Collator(['en', 'sv', 'da'][this.id % 3]).compare,",
+          "mayGather: () => this.raft.role === 'follower' && this.#isIdle(), " +
+          "collate: new Intl.Collator(['en', 'sv', 'da'][this.#id % 3]).compare,",
       },
       {
         file: `${partition}/applying/applier.ts`,
@@ -466,10 +466,10 @@ export const mutations: readonly Mutation[] = [
     about: 'types',
     edits: [
       {
-        file: `${partition}/replica/replica.ts`,
-        find: "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),",
+        file: `${partition}/replica/replica-parts.ts`,
+        find: "mayGather: () => this.raft.role === 'follower' && this.#isIdle(),",
         replace:
-          "mayGather: () => this.#raft.role === 'follower' && this.#isIdle(), random: this.#world.random,",
+          "mayGather: () => this.raft.role === 'follower' && this.#isIdle(), random: this.#world.random,",
       },
       {
         file: `${partition}/applying/applier.ts`,

@@ -1,59 +1,53 @@
 /**
- * One replica of one group: the raft core wired to log, engine and transport.
+ * One replica of one group: the raft core wired to log, engine and transport (`replica-parts.ts`).
  *
  * Inputs (messages, ticks, proposals, storage completions) only change state and ask for a turn;
  * `turn` then proposes what was gathered, asks for one read round, and carries out what the core
  * hands out (`effects.ts`).
  */
-import { must } from '../../../common/assert.ts';
 import { faultOf, messageOf } from '../../../common/errors.ts';
 import type { LogIndex, Namespace, PartitionId, ReplicaId, Term } from '../../../common/ids.ts';
 import type { PartitionRecord } from '../../../meta/schema.ts';
 import { type Counts, readCounts } from '../../encoding/records/system.ts';
 import { createView } from '../../encoding/txn/txn.ts';
 import type { PeerMessage, SleepMessage } from '../../raft/message.ts';
-import { createRaftNode } from '../../raft/raft.ts';
 import type { RaftNode, RaftStatus } from '../../raft/ready.ts';
 import type { ReplicaLog } from '../../raftlog/raft-log.ts';
-import { type AppliedBatch, type AppliedEntry, Applier } from '../applying/applier.ts';
+import type { Applier } from '../applying/applier.ts';
 import type { CommandBatch, LineResult, LocalPartition } from '../entries/batch.ts';
-import type { DueKey } from '../entries/envelope.ts';
 import { refusalOf } from '../entries/failed-batch.ts';
 import { NOT_LED_HERE, type WaitOutcome, type WaitRequest } from '../entries/wait.ts';
-import { Leadership } from '../leading/leadership.ts';
-import { RoleWatch } from '../leading/role-watch.ts';
-import { Sleep } from '../sleeping/sleep.ts';
-import { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
+import type { Leadership } from '../leading/leadership.ts';
+import type { RoleWatch } from '../leading/role-watch.ts';
+import type { Sleep } from '../sleeping/sleep.ts';
+import type { ReplicaSnapshots } from '../snapshots/replica-snapshots.ts';
 import type { SnapshotHeader } from '../snapshots/snapshot-codec.ts';
-import type { ReceivedSnapshot } from '../snapshots/snapshot-inbox.ts';
 import { compactLog } from '../storage/compaction.ts';
 import { engineName } from '../storage/engine-names.ts';
-import { EngineSlot } from '../storage/engine-slot.ts';
-import { GroupTime } from '../storage/group-time.ts';
-import { LogWriter } from '../storage/log-writer.ts';
-import { ReplicaStorage } from '../storage/replica-storage.ts';
-import { membershipOf, type ReplicaState } from '../storage/state.ts';
+import type { EngineSlot } from '../storage/engine-slot.ts';
+import type { GroupTime } from '../storage/group-time.ts';
+import type { ReplicaState } from '../storage/state.ts';
 import { guarded } from '../turns/turns.ts';
-import { Expiry } from '../upkeep/expiry.ts';
-import { Effects } from './effects.ts';
-import { type OpenReplica, type ReplicaWorld, raftConfig } from './replica-world.ts';
-import { Requests } from './requests.ts';
+import type { Expiry } from '../upkeep/expiry.ts';
+import type { Effects } from './effects.ts';
+import { ReplicaParts } from './replica-parts.ts';
+import type { OpenReplica, ReplicaWorld } from './replica-world.ts';
+import type { Requests } from './requests.ts';
 
 export class Replica implements LocalPartition {
   readonly id: ReplicaId;
   readonly record: PartitionRecord;
   readonly namespace: Namespace;
   readonly partition: PartitionId;
+  readonly slot: EngineSlot;
   readonly #world: ReplicaWorld;
   readonly #log: ReplicaLog;
-  readonly #writer: LogWriter;
   readonly #raft: RaftNode;
   readonly #time: GroupTime;
   readonly #requests: Requests;
   readonly #applier: Applier;
   readonly #expiry: Expiry;
   readonly #snapshots: ReplicaSnapshots;
-  readonly slot: EngineSlot;
   readonly #leadership: Leadership;
   readonly #effects: Effects;
   readonly #sleep: Sleep;
@@ -67,22 +61,19 @@ export class Replica implements LocalPartition {
     this.record = open.record;
     this.namespace = open.record.namespace;
     this.partition = open.record.partition;
-    this.#log = must(world.log.replica(open.id), `replica ${open.id} has a log`);
-    this.slot = new EngineSlot(world.engines, open.id, open.engine, this.#log.base.index);
-    this.#time = new GroupTime(world, this.id, () => this.state.confState.voters);
-    this.#time.resume(open.state.timeMs, this.#log);
-    this.#writer = new LogWriter(world.log, this.#log, open.id);
-    this.#applier = this.#createApplier(open);
-    this.#snapshots = this.#createSnapshots(open);
-    this.#expiry = this.#createExpiry();
-    const storage = new ReplicaStorage(this.#log, open.state, () => this.#snapshots.take());
-    this.#raft = createRaftNode(raftConfig(world, open, storage));
-    this.#requests = this.#createRequests();
-    const own = { state: () => this.state, tell: () => this.#roles.tell() };
-    this.#leadership = new Leadership(world, this.id, this.#raft, own);
-    this.#effects = this.#createEffects();
-    this.#sleep = this.#createSleep();
-    this.#roles = this.#createRoles();
+    const parts = new ReplicaParts(this, world, open);
+    this.slot = parts.slot;
+    this.#log = parts.log;
+    this.#raft = parts.raft;
+    this.#time = parts.time;
+    this.#requests = parts.requests;
+    this.#applier = parts.applier;
+    this.#expiry = parts.expiry;
+    this.#snapshots = parts.snapshots;
+    this.#leadership = parts.leadership;
+    this.#effects = parts.effects;
+    this.#sleep = parts.sleep;
+    this.#roles = parts.roles;
   }
 
   get isLeader(): boolean {
@@ -186,6 +177,11 @@ export class Replica implements LocalPartition {
   readonly reportUnreachable = (replica: ReplicaId): void =>
     this.#input(() => this.#raft.reportUnreachable(replica));
 
+  /** What became of a snapshot that was streamed to it. */
+  reportSnapshot(replica: ReplicaId, outcome: 'sent' | 'failed'): void {
+    this.#input(() => this.#raft.reportSnapshot(replica, outcome));
+  }
+
   #input(give: () => void): void {
     if (this.#stopped) return;
     guarded(this, give);
@@ -268,122 +264,6 @@ export class Replica implements LocalPartition {
   async #release(): Promise<void> {
     await this.#applier.stop();
     await this.#snapshots.close();
-  }
-
-  #createApplier(open: OpenReplica): Applier {
-    return new Applier(this.#world.clock, open.engine, open.state, open.record, {
-      ...this.#world,
-      heldBytesMax: this.#world.settings.applyHeldBytes,
-      mayGather: () => this.#raft.role === 'follower' && this.#isIdle(),
-      applyConfChange: (change) => this.#raft.applyConfChange(change),
-      onClear: () => this.#requests.onClear(),
-      isFollowed: () => this.#requests.changes.isFollowed,
-      onApplied: (entries, _state, batch) => this.#onApplied(entries, batch),
-      onFault: (error) => this.fail(error),
-    });
-  }
-
-  #createSnapshots(open: OpenReplica): ReplicaSnapshots {
-    return new ReplicaSnapshots(this.#world, open, {
-      ...{ slot: this.slot, log: this.#log, writer: this.#writer },
-      appliedIndex: () => this.appliedIndex,
-      stopped: () => this.#stopped,
-      whenIdle: () => this.#applier.whenIdle(),
-      onSwitched: (received) => this.#onSwitched(received),
-      step: (message) => this.step(message),
-      pendingSnapshot: () => this.#raft.pendingSnapshot,
-      onReport: (replica, outcome) =>
-        this.#input(() => this.#raft.reportSnapshot(replica, outcome)),
-      onFault: (error) => this.fail(error),
-    });
-  }
-
-  #createEffects(): Effects {
-    return new Effects({
-      ...{ self: this.id, world: this.#world, raft: this.#raft, writer: this.#writer },
-      ...{ applier: this.#applier, snapshots: this.#snapshots, time: this.#time },
-      ...{ stopped: () => this.#stopped, fail: (failure: unknown) => this.fail(failure) },
-    });
-  }
-
-  #createRoles(): RoleWatch {
-    return new RoleWatch({
-      ...{ raft: this.#raft, share: (replica: ReplicaId) => this.#snapshots.share(replica) },
-      membership: () => membershipOf(this.state, this.#leadership.confirmed),
-      onLead: () => this.#expiry.lead(),
-      onStepDown: () => {
-        this.#expiry.stepDown();
-        this.#leadership.stepDown();
-        this.#requests.stepDown();
-        this.#snapshots.stepDown();
-      },
-      onRole: (news) => this.#world.onRole(news),
-    });
-  }
-
-  #createSleep(): Sleep {
-    return new Sleep({
-      self: this.id,
-      raft: this.#raft,
-      afterTicks: this.#world.settings.sleepAfterTicks,
-      isIdle: () => this.#isIdle(),
-      isReachable: (member) => this.#world.isReachable(member),
-      send: (message) => this.#world.send(message),
-    });
-  }
-
-  #isIdle(): boolean {
-    return this.#requests.isIdle && (!this.isLeader || this.#leadership.finished);
-  }
-
-  #createRequests(): Requests {
-    const { lookups, ranges } = this.#world.meters;
-    const ground = {
-      ...{ raft: this.#raft, ...this.#world, lookups, ranges },
-      engine: () => this.slot.engine,
-      appliedIndex: () => this.appliedIndex,
-      applied: () => this.state,
-      termOf: (index: LogIndex) => this.#log.term(index),
-      hurry: () => this.#applier.hurry(),
-      writing: () => this.#applier.writing,
-      visibleIndex: () => this.#applier.visibleIndex,
-      clearing: () => this.#applier.clearing,
-      nowMs: () => this.#time.nowMs(),
-      appliedTimeMs: () => this.state.timeMs,
-      expirySettled: (nowMs: number) => this.#expiry.settled(nowMs),
-      readTimeMs: () => this.#expiry.readTimeMs(),
-      wake: () => this.#sleep.wake(),
-      onFault: (error: unknown) => this.fail(error),
-    };
-    return new Requests(ground, this.record);
-  }
-
-  #createExpiry(): Expiry {
-    const ground = {
-      engine: () => this.slot.engine,
-      appliedTimeMs: () => this.state.timeMs,
-      nowMs: () => this.#time.nowMs(),
-      propose: (keys: readonly DueKey[]) => this.#requests.proposeExpiry(keys),
-      resume: () => this.#requests.resume(),
-    };
-    return new Expiry(ground, this.#world.logger, this.#world.meters);
-  }
-
-  #onSwitched({ engine, state }: ReceivedSnapshot): void {
-    this.#applier.replace(engine, state);
-    this.#time.observe(state.timeMs);
-    this.#expiry.replaced();
-    this.#requests.skipTo(state);
-    this.#world.logger.info('snapshot installed', { index: state.index });
-  }
-
-  #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
-    if (batch.membersChanged && this.isLeader) this.#roles.tell();
-    this.#requests.onApplied(entries, batch);
-    if (this.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
-    if (batch.leavesGarbage) this.slot.garbage.note();
-    this.#expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
-    this.#requests.resume();
   }
 
   /** It cannot be trusted or used any more: it stops at once, and its node is told. */
