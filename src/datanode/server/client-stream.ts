@@ -13,18 +13,15 @@ import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser, TLS_HELLO } from '../resp/request-parser.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { HeldByClient } from './held-by-client.ts';
-import type { LaneItem } from './lane.ts';
 import type { LaneSet } from './lane-set.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
+import { ReplyRoom } from './reply-room.ts';
 import { TakenWaiters } from './taken.ts';
 import { WalkTime } from './walk-time.ts';
 
 /** From so many arguments on they count by themselves in what a request holds. */
 const MANY_ARGUMENTS = 64;
-/** Of replies not taken that a client may have and get another made, when there is little memory: less is
- * taken by the system at once, and nobody tells when. */
-const TIGHT_BYTES = limits.connectionOutputPauseBytes / 16;
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -38,7 +35,7 @@ export interface StreamOwner {
   mayBeLarge(): boolean | undefined;
   /** In order; `slot` is where its reply goes. */
   onRequest(args: CommandLine, slot: ReplySlot): void;
-  /** There may be room for replies again: see `mayStart`. */
+  /** There may be room for replies again: see ReplyRoom. */
   onRoom(): void;
   /** The client sends nothing more, and may wait for replies: the stream ends with the last of them. */
   onInputEnd(): void;
@@ -55,6 +52,7 @@ type StreamWorld = Pick<
 
 export class ClientStream {
   readonly output: Output;
+  readonly room: ReplyRoom;
   /** The client has gone: what it asked for need not be answered. */
   readonly gone = new LazyAbort();
   readonly #stream: ByteStream;
@@ -63,9 +61,7 @@ export class ClientStream {
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
   readonly #held: HeldByClient;
-  /** Of reads that were made when there was no room for their replies. */
-  readonly #again = new Set<object>();
-  readonly #taken = new TakenWaiters(() => this.output.waitingBytes <= TIGHT_BYTES);
+  readonly #taken: TakenWaiters;
   #flushAsked = false;
   /** There is no room for more. */
   #paused = false;
@@ -89,6 +85,8 @@ export class ClientStream {
     this.#owner = owner;
     this.#time = new WalkTime(world.clock);
     this.output = new Output(stream, this.#replies, world);
+    this.room = new ReplyRoom(stream, this.#replies, this.output, world.replies);
+    this.#taken = new TakenWaiters(this.room.isTaken);
     this.#held = new HeldByClient(stream, world, this.output);
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
@@ -140,7 +138,7 @@ export class ClientStream {
 
   settle(slot: ReplySlot, reply: Reply): void {
     if (this.#closed) return;
-    this.#again.delete(slot);
+    this.room.settled(slot);
     if (this.#replies.settle(slot, reply)) this.askFlush();
     else this.#held.noteReady(this.#replies.readyBytes);
   }
@@ -158,39 +156,6 @@ export class ClientStream {
     if (this.#flushAsked) return;
     this.#flushAsked = true;
     this.#world.clock.endOfTurn(this.#flush);
-  }
-
-  /**
-   * A client that reads slowly gets its oldest reply made, and no more than that; so does one whose
-   * replies were too large together, until all that were dropped are made. Where replies that clients do
-   * not take fill half of the memory for them, it has to have taken nearly all of the last.
-   */
-  mayStart({ slot }: Pick<LaneItem, 'slot'>): boolean {
-    const pauseBytes = this.#world.replies.isTight
-      ? TIGHT_BYTES
-      : limits.connectionOutputPauseBytes;
-    if (this.#stream.bufferedBytes > pauseBytes) return false;
-    if (slot === this.#replies.first) return true;
-    return this.#replies.readyBytes <= pauseBytes && this.#again.size === 0;
-  }
-
-  /** Whether its reply is the next to leave. */
-  isNext({ slot }: Pick<LaneItem, 'slot'>): boolean {
-    return slot === this.#replies.first;
-  }
-
-  /**
-   * Whether the reply to a read may wait here until those before it have left. Reads of many partitions
-   * begin together, before anything is known of their size; a client that takes what it is sent is not to
-   * be closed for that. The next one to leave has room whenever the client has taken those before.
-   */
-  hasRoomFor({ slot }: LaneItem): boolean {
-    const isNext =
-      slot === this.#replies.first &&
-      this.#stream.bufferedBytes <= limits.connectionOutputPauseBytes;
-    if (isNext || this.output.waitingBytes <= limits.connectionOutputReadsBytes) return true;
-    this.#again.add(slot);
-    return false;
   }
 
   /** It may be known now whether the client may send what is large. */

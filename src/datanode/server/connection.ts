@@ -186,10 +186,10 @@ export class Connection {
       witnessed: (group, witness) => noteWitness(this.session, group, witness),
       ...trackedLanes(this.session, this.#world, () => this.#exclusiveRuns),
       asker: () => this.#stream.gone,
-      mayStart: (item) => this.#stream.mayStart(item),
-      isNext: (item) => this.#stream.isNext(item),
+      mayStart: (item) => this.#stream.room.mayStart(item),
+      isNext: (item) => this.#stream.room.isNext(item),
       waitingBytes: () => this.#stream.output.waitingBytes,
-      hasRoomFor: (read) => this.#stream.hasRoomFor(read),
+      hasRoomFor: (read) => this.#stream.room.hasRoomFor(read),
       redirect: (lane, item) =>
         goneReply(router.routes, lane.place) ?? this.#whereabouts.redirectItem(lane.place, item),
       onLeader: (group, listener) => router.routes.onLeader(group, listener),
@@ -329,7 +329,7 @@ export class Connection {
     if (next === undefined || this.#exclusiveRuns || this.#lanes.unanswered > 0) return;
     if (this.#stream.isClosed) return;
     // what it answers is made here: no more of it than the client takes
-    if (next.target.kind === 'node' && !this.#stream.mayStart(next)) return;
+    if (next.target.kind === 'node' && !this.#stream.room.mayStart(next)) return;
     this.#exclusiveRuns = true;
     this.#share.begin();
     runExclusive(this.#exclusiveGround, next);

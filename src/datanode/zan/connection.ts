@@ -99,10 +99,10 @@ export class ZanConnection implements ClientConnection {
       witnessed: () => {},
       execute: (batch) => router.execute(batch),
       asker: () => this.#stream.gone,
-      mayStart: (item) => this.#stream.mayStart(item),
-      isNext: (item) => this.#stream.isNext(item),
+      mayStart: (item) => this.#stream.room.mayStart(item),
+      isNext: (item) => this.#stream.room.isNext(item),
       waitingBytes: () => this.#stream.output.waitingBytes,
-      hasRoomFor: (read) => this.#stream.hasRoomFor(read),
+      hasRoomFor: (read) => this.#stream.room.hasRoomFor(read),
       redirect: ({ place }, item) => {
         if (!(item instanceof PartitionRequest)) return undefined;
         const why = whyNotHere(router, this.#world.node, place, item.anywhere);

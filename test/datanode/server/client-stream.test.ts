@@ -77,7 +77,7 @@ function open(requestMs = 0, after: (client: ClientStream) => void = () => {}) {
     stream.handlers!.onData(Buffer.from(commands.map(wire).join('')));
   const names = () => requests.map(({ args }) => args[0]!.toString());
   const held = () => [memory.bytes, taken.bytes];
-  return { clock, stream, requests, client, taken, send, names, held, closedTimes: () => closed };
+  return { clock, stream, requests, client, send, names, held, closedTimes: () => closed };
 }
 
 const many = (name: string) => [name, ...Array.from({ length: 2_100 }, (_, at) => at)].join(' ');
@@ -231,18 +231,6 @@ describe('a client', () => {
   });
 });
 
-test('where unread replies take much memory, one is made when nearly all of the last is taken', () => {
-  const { stream, client, requests, send, taken } = open();
-  send('A');
-  const next = { slot: requests[0]!.slot } as unknown as LaneItem;
-  stream.bufferedBytes = limits.connectionOutputPauseBytes;
-  expect(client.mayStart(next)).toBe(true);
-  taken.note({ letGo: () => expect.unreachable() }, limits.clientsRequestBytesMax / 2 + 1);
-  expect(client.mayStart(next)).toBe(false);
-  stream.bufferedBytes = limits.connectionOutputPauseBytes / 16;
-  expect(client.mayStart(next)).toBe(true);
-});
-
 describe('replies to reads that are large together', () => {
   const bytes = limits.connectionOutputReadsBytes + 1;
   const itemOf = (slot: ReplySlot) => ({ slot }) as unknown as LaneItem;
@@ -252,24 +240,24 @@ describe('replies to reads that are large together', () => {
     send('A', 'B', 'C', 'D');
     const [a, b, c, d] = requests.map(({ slot }) => slot);
     const large: Reply = { kind: 'encoded', bytes: Buffer.alloc(bytes) };
-    expect(client.hasRoomFor(itemOf(b!))).toBe(true);
+    expect(client.room.hasRoomFor(itemOf(b!))).toBe(true);
     client.settle(b!, large);
-    expect([c!, d!].map((slot) => client.hasRoomFor(itemOf(slot)))).toEqual([false, false]);
+    expect([c!, d!].map((slot) => client.room.hasRoomFor(itemOf(slot)))).toEqual([false, false]);
     // the next to leave holds nothing up, however much waits behind it
-    expect(client.hasRoomFor(itemOf(a!))).toBe(true);
+    expect(client.room.hasRoomFor(itemOf(a!))).toBe(true);
     client.settle(a!, OK);
     stream.bufferedBytes = bytes;
     await clock.step();
-    expect(client.hasRoomFor(itemOf(c!))).toBe(false);
-    expect(client.mayStart(itemOf(c!))).toBe(false);
+    expect(client.room.hasRoomFor(itemOf(c!))).toBe(false);
+    expect(client.room.mayStart(itemOf(c!))).toBe(false);
     stream.bufferedBytes = 0;
-    expect([c!, d!].map((slot) => client.mayStart(itemOf(slot)))).toEqual([true, false]);
-    expect(client.hasRoomFor(itemOf(c!))).toBe(true);
+    expect([c!, d!].map((slot) => client.room.mayStart(itemOf(slot)))).toEqual([true, false]);
+    expect(client.room.hasRoomFor(itemOf(c!))).toBe(true);
     client.settle(c!, OK);
     client.settle(d!, OK);
     await clock.step();
     send('E', 'F');
-    expect(requests.slice(4).map(({ slot }) => client.mayStart(itemOf(slot)))).toEqual([
+    expect(requests.slice(4).map(({ slot }) => client.room.mayStart(itemOf(slot)))).toEqual([
       true,
       true,
     ]);
