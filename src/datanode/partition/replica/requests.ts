@@ -33,7 +33,8 @@ import { Reads } from '../reading/reads.ts';
 import type { FollowedChanges } from '../waiting/followed-changes.ts';
 import { reachOf, servedBefore } from '../waiting/reach.ts';
 import type { StreamReaders } from '../waiting/stream-readers.ts';
-import { type Draft, Waiters } from '../waiting/waiters.ts';
+import type { Draft } from '../waiting/waiter-drafts.ts';
+import { Waiters } from '../waiting/waiters.ts';
 import { Watches } from '../waiting/watches.ts';
 import { createFollowed, noteChanges, readNothing } from './followed.ts';
 import type { RequestGround } from './request-ground.ts';
@@ -95,7 +96,7 @@ export class Requests {
 
   /** What is not answered yet; who waits for an element asks nothing of the group meanwhile. */
   get waiting(): { readonly writes: number; readonly reads: number } {
-    const due = this.#waiters.confirmations + (this.#waiters.isDue ? 1 : 0);
+    const due = this.#waiters.drafts.confirmations + (this.#waiters.drafts.isDue ? 1 : 0);
     const reads = this.#reads.count + this.#followerReads.count;
     return { writes: this.#proposals.count + due, reads };
   }
@@ -144,7 +145,7 @@ export class Requests {
 
   /** These replies have arrived: they need not be kept. */
   confirmServed(ids: readonly Buffer[]): void {
-    this.#waiters.confirmServed(ids);
+    this.#waiters.drafts.confirmServed(ids);
     this.#confirmingSinceMs ??= this.#ground.clock.monotonicMs();
   }
 
@@ -153,7 +154,7 @@ export class Requests {
     if (this.#proposals.hasGathered && this.#mayPropose()) this.#propose();
     if (this.#waiters.hasSuspected) this.#lookAtSuspected();
     if (this.#readers.isDue) this.#readers.work();
-    if (this.#waiters.isDue || this.#confirmIsDue()) this.#proposeServing();
+    if (this.#waiters.drafts.isDue || this.#confirmIsDue()) this.#proposeServing();
     if (this.#reads.hasFresh) this.#reads.flush(this.#ground.raft);
   }
 
@@ -258,7 +259,7 @@ export class Requests {
     const result = await readNothing(this.#reads, this.#ground, line, protocol);
     if (!result.ok) return this.#waiters.fail(request, result.code, result.message);
     this.#waiters.confirm(request);
-    if (this.#waiters.isDue) this.#ground.requestTurn();
+    if (this.#waiters.drafts.isDue) this.#ground.requestTurn();
   }
 
   /** Wakes the group: nobody asleep can tell how old the state is. */
@@ -326,7 +327,7 @@ export class Requests {
     this.#proposals.flush(
       this.#ground.clock.monotonicMs(),
       (lines, once) => {
-        const draft = this.#waiters.draft(lines);
+        const draft = this.#waiters.drafts.draft(lines);
         const leaving = this.#watches.leave(lines, timeMs, (before) =>
           servedBefore(drafts, draft, before),
         );
@@ -354,7 +355,7 @@ export class Requests {
   /** An entry of its own for those who wait for what is there already, or for confirmations. */
   #proposeServing(): void {
     this.#refuseWaiters();
-    const draft = this.#waiters.draft([]);
+    const draft = this.#waiters.drafts.draft([]);
     if (draft.part !== undefined)
       this.#append([this.#encode([], draft, this.#ground.nowMs())], [draft]);
   }
@@ -374,9 +375,9 @@ export class Requests {
     const result = this.#ground.raft.propose(data);
     drafts.forEach((draft, at) => {
       if (result.ok) this.#onAppended(draft, result.index + at);
-      else this.#waiters.onRefused(draft);
+      else this.#waiters.drafts.onRefused(draft);
     });
-    if (this.#waiters.confirmations === 0) this.#confirmingSinceMs = undefined;
+    if (this.#waiters.drafts.confirmations === 0) this.#confirmingSinceMs = undefined;
     return result;
   }
 
@@ -385,6 +386,6 @@ export class Requests {
     if (waiters.length > 0 && this.#watches.count > 0) {
       this.#watches.onServing(index, reachOf(waiters, fills.keys(), true));
     }
-    this.#waiters.onAppended(draft, index);
+    this.#waiters.drafts.onAppended(draft, index);
   }
 }

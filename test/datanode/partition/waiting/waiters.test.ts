@@ -6,7 +6,8 @@ import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set
 import type { WaitOutcome, WaitRequest } from '../../../../src/datanode/partition/entries/wait.ts';
 import type { GroupStanding } from '../../../../src/datanode/partition/waiting/ready-groups.ts';
 import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-choice.ts';
-import { type Draft, Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
+import type { Draft } from '../../../../src/datanode/partition/waiting/waiter-drafts.ts';
+import { Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
 import { OK } from '../../../../src/datanode/resp/reply.ts';
 
 let waiters: Waiters;
@@ -63,7 +64,7 @@ function wait(id: string, text: string): WaitRequest {
 }
 
 function append(draft: Draft): number {
-  waiters.onAppended(draft, ++lastIndex);
+  waiters.drafts.onAppended(draft, ++lastIndex);
   return lastIndex;
 }
 
@@ -77,7 +78,7 @@ function apply(index: number, ...served: string[]): void {
 }
 
 const ids = ({ part }: Draft) => part?.waiters.map(({ id }) => id.toString()).join(' ') ?? '';
-const carriedBy = (...texts: string[]) => ids(waiters.draft(texts.map(line)));
+const carriedBy = (...texts: string[]) => ids(waiters.drafts.draft(texts.map(line)));
 const settled = async (id: string) => {
   await Promise.resolve();
   await Promise.resolve();
@@ -91,14 +92,14 @@ test('an entry carries those who wait for the keys it names, the longest waiting
   expect(carriedBy('RPUSH a x y')).toBe('1 2');
   expect(carriedBy('RENAME c d')).toBe('3');
   expect(carriedBy('SET d v', 'DEL e')).toBe('');
-  expect(waiters.draft([line('SET d v')]).part).toBeUndefined();
+  expect(waiters.drafts.draft([line('SET d v')]).part).toBeUndefined();
 });
 
 test('a transaction carries those of all its commands', () => {
   wait('1', 'BLPOP a 0');
   wait('2', 'BLPOP b 0');
   const exec = encodeExec([line('RPUSH b x'), line('RPUSH a y')]);
-  expect(ids(waiters.draft([exec]))).toBe('1 2');
+  expect(ids(waiters.drafts.draft([exec]))).toBe('1 2');
 });
 
 test('no more than it can serve, of each type', () => {
@@ -113,7 +114,7 @@ test('of many who wait for a key a destination is looked at once for an entry', 
   const { waitersPerEntryMax } = limits;
   for (let at = 0; at < waitersPerEntryMax + 100; at++) wait(`${at}`, 'BLMOVE a b LEFT RIGHT 0');
   looks = 0;
-  const { part } = waiters.draft([line('RENAME c a')]);
+  const { part } = waiters.drafts.draft([line('RENAME c a')]);
   expect(part?.waiters.length).toBe(waitersPerEntryMax);
   expect(looks).toBe(1);
 });
@@ -181,11 +182,11 @@ test('of thousands who wait for one key an entry looks at those alone whom it ta
 test('and those whom it may serve are not behind thousands who wait for another type', () => {
   for (let at = 0; at < limits.waitersPerEntryMax; at++) wait(`list ${at}`, 'BLPOP a 0');
   wait('zset', 'BZPOPMIN a 0');
-  const index = append(waiters.draft([line('RENAME b a')]));
+  const index = append(waiters.drafts.draft([line('RENAME b a')]));
   types.set('a', 'zset');
   apply(index);
-  expect(waiters.isDue).toBe(true);
-  expect(ids(waiters.draft([])).split(' ')).toContain('zset');
+  expect(waiters.drafts.isDue).toBe(true);
+  expect(ids(waiters.drafts.draft([])).split(' ')).toContain('zset');
 });
 
 test('and who is behind one whose destination holds another type, since that one takes nothing', () => {
@@ -202,10 +203,10 @@ test('and who is behind one whose destination holds another type, since that one
 
 test('behind those whom entries on their way may serve', () => {
   for (let at = 0; at < 3; at++) wait(`${at}`, 'BLPOP a 0');
-  const first = waiters.draft([line('RPUSH a x')]);
+  const first = waiters.drafts.draft([line('RPUSH a x')]);
   const index = append(first);
   expect(ids(first)).toBe('0');
-  const second = waiters.draft([line('RPUSH a y')]);
+  const second = waiters.drafts.draft([line('RPUSH a y')]);
   expect(ids(second)).toBe('0 1');
   append(second);
   apply(index, '0');
@@ -223,17 +224,17 @@ test('and those whom these would serve in turn', () => {
 test('bounded, and the others are served by an entry of their own', () => {
   const count = limits.waitersPerEntryMax + 10;
   for (let at = 0; at < count; at++) wait(`${at}`, 'BLPOP a 0');
-  const draft = waiters.draft([line('RENAME b a')]);
+  const draft = waiters.drafts.draft([line('RENAME b a')]);
   expect(draft.waiters).toHaveLength(limits.waitersPerEntryMax);
   const index = append(draft);
   types.set('a', 'list');
   apply(index, ...draft.waiters.map(({ id }) => id.toString()));
-  expect(waiters.isDue).toBe(true);
-  const rest = waiters.draft([]);
+  expect(waiters.drafts.isDue).toBe(true);
+  const rest = waiters.drafts.draft([]);
   expect(rest.waiters).toHaveLength(10);
   expect(rest.part?.ready.map(String)).toEqual(['a']);
   append(rest);
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
 });
 
 test('of keys that are ready an entry carries what it has room for, the next the others', () => {
@@ -242,12 +243,12 @@ test('of keys that are ready an entry carries what it has room for, the next the
   void waiters.ask(asked);
   waiters.confirm(asked);
   const push = (key: Buffer) => [Buffer.from('RPUSH'), key, Buffer.from('x')];
-  const index = append(waiters.draft(keys.map(push)));
+  const index = append(waiters.drafts.draft(keys.map(push)));
   for (const key of keys) types.set(key.toString(), 'list');
   apply(index);
   const carried: number[] = [];
-  for (; waiters.isDue; append(waiters.draft([]))) {
-    carried.push(waiters.draft([]).part!.ready.length);
+  for (; waiters.drafts.isDue; append(waiters.drafts.draft([]))) {
+    carried.push(waiters.drafts.draft([]).part!.ready.length);
   }
   expect(carried).toEqual([3, 1]);
 });
@@ -279,26 +280,26 @@ test('what is there already is looked at once all before it is applied and the l
   lastIndex = 12;
   types.set('a', 'string');
   const asked = ask('1', 'BLPOP a 0');
-  expect(ids(waiters.draft([line('DEL a')]))).toBe('1');
-  expect(waiters.draft([line('DEL a')]).part?.waiters[0]?.asked).toBe(true);
+  expect(ids(waiters.drafts.draft([line('DEL a')]))).toBe('1');
+  expect(waiters.drafts.draft([line('DEL a')]).part?.waiters[0]?.asked).toBe(true);
   waiters.confirm(asked);
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   apply(12);
-  expect(waiters.isDue).toBe(true);
-  const draft = waiters.draft([]);
+  expect(waiters.drafts.isDue).toBe(true);
+  const draft = waiters.drafts.draft([]);
   expect(draft.part?.waiters[0]).toMatchObject({ asked: true });
   const index = append(draft);
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   // it was gone when the entry came to it
   types.clear();
   apply(index);
   expect(await settled('1')).toBeUndefined();
-  expect(waiters.draft([line('RPUSH a x')]).part?.waiters[0]?.asked).toBe(false);
+  expect(waiters.drafts.draft([line('RPUSH a x')]).part?.waiters[0]?.asked).toBe(false);
 });
 
 test('who has been served leaves, with the reply', async () => {
   wait('1', 'BLPOP a b 0');
-  const index = append(waiters.draft([line('RPUSH a x')]));
+  const index = append(waiters.drafts.draft([line('RPUSH a x')]));
   apply(index, '1', 'of another node');
   expect(await settled('1')).toEqual({ kind: 'served', reply: OK });
   expect(waiters.count).toBe(0);
@@ -310,7 +311,7 @@ test('what an earlier leader gave under the id is the answer', async () => {
   types.set('a', 'list');
   wait('1', 'BLPOP a 0');
   expect(await settled('1')).toMatchObject({ kind: 'served', reply: { kind: 'encoded' } });
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
 });
 
 test('a waiter that nobody carries is withdrawn at once', async () => {
@@ -328,8 +329,8 @@ test('a timeout that ends before the first look does not take what was there', a
   const first = ask('1', 'BLPOP a 0.001');
   const { outcome } = waiters.ask(request('1', 'BLPOP a 0.001', true));
   waiters.confirm(first);
-  expect(waiters.isDue).toBe(true);
-  const index = append(waiters.draft([]));
+  expect(waiters.drafts.isDue).toBe(true);
+  const index = append(waiters.drafts.draft([]));
   apply(index, '1');
   expect(await outcome).toEqual({ kind: 'served', reply: OK });
 });
@@ -338,7 +339,7 @@ test('one that an entry carries waits for that entry', async () => {
   for (const served of [true, false]) {
     const id = String(served);
     wait(id, 'BLPOP a 0');
-    const index = append(waiters.draft([line('RPUSH a x')]));
+    const index = append(waiters.drafts.draft([line('RPUSH a x')]));
     const { outcome } = waiters.ask(request(id, 'BLPOP a 0', true));
     void outcome.then((result) => outcomes.set(id, result));
     await settled(id);
@@ -366,12 +367,12 @@ test('nothing is looked at while the partition is being emptied', async () => {
   clearing = true;
   wait('1', 'BLPOP a 0');
   wait('2', 'BLPOP b 0');
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   clearing = false;
   types.clear();
   apply(11);
   await Promise.resolve();
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   expect([...outcomes.keys()]).toEqual(['2']);
 });
 
@@ -387,35 +388,37 @@ test('whoever has gone is withdrawn, unless it was asked again since', async () 
 
 test('who comes back is looked after again: entries of meanwhile did not carry it', () => {
   const asked = wait('1', 'BLPOP a 0');
-  const index = append(waiters.draft([line('RPUSH a x')]));
+  const index = append(waiters.drafts.draft([line('RPUSH a x')]));
   waiters.leave(asked);
-  const missed = append(waiters.draft([line('RPUSH a y')]));
+  const missed = append(waiters.drafts.draft([line('RPUSH a y')]));
   void waiters.ask(request('1', 'BLPOP a 0'));
   apply(index);
   types.set('a', 'list');
   apply(missed);
-  expect(waiters.isDue).toBe(true);
-  expect(ids(waiters.draft([]))).toBe('1');
+  expect(waiters.drafts.isDue).toBe(true);
+  expect(ids(waiters.drafts.draft([]))).toBe('1');
 });
 
 test('without leadership everybody asks elsewhere', async () => {
   wait('1', 'BLPOP a 0');
-  append(waiters.draft([line('RPUSH a x')]));
+  append(waiters.drafts.draft([line('RPUSH a x')]));
   waiters.failAll('NOT_LEADER', 'gone');
   expect(await settled('1')).toEqual({ kind: 'failed', code: 'NOT_LEADER', message: 'gone' });
   expect(waiters.count).toBe(0);
 });
 
 test('confirmations leave with the next entry, whoever waits, and are kept when it is refused', () => {
-  waiters.confirmServed([Buffer.from('x'), Buffer.from('y')]);
-  const draft = waiters.draft([line('SET a b')]);
+  waiters.drafts.confirmServed([Buffer.from('x'), Buffer.from('y')]);
+  const draft = waiters.drafts.draft([line('SET a b')]);
   expect(draft.part).toMatchObject({ ready: [], waiters: [] });
   expect(draft.part?.confirmed.map(String)).toEqual(['x', 'y']);
-  expect(waiters.confirmations).toBe(0);
-  waiters.onRefused(draft);
-  expect(waiters.confirmations).toBe(2);
-  waiters.confirmServed(Array.from({ length: limits.servedRepliesMax }, () => Buffer.from('z')));
-  expect(waiters.confirmations).toBe(limits.servedRepliesMax);
+  expect(waiters.drafts.confirmations).toBe(0);
+  waiters.drafts.onRefused(draft);
+  expect(waiters.drafts.confirmations).toBe(2);
+  waiters.drafts.confirmServed(
+    Array.from({ length: limits.servedRepliesMax }, () => Buffer.from('z')),
+  );
+  expect(waiters.drafts.confirmations).toBe(limits.servedRepliesMax);
 });
 
 test('only blocking commands wait', async () => {
@@ -449,7 +452,7 @@ test('a script brings the longest waiting, whatever keys it names, and those of 
   expect(carriedBy(script())).toBe(oldest.join(' '));
   expect(carriedBy(script('named'), script('named'))).toBe([...oldest, ...named].join(' '));
   expect(carriedBy('EVAL_RO s 0')).toBe('');
-  expect(ids(waiters.draft([encodeExec([line(script('late'))])]))).toBe(
+  expect(ids(waiters.drafts.draft([encodeExec([line(script('late'))])]))).toBe(
     [...oldest, 'late'].join(' '),
   );
   const long = 'x'.repeat(limits.scriptWaiterBytesMax / 2);
@@ -472,18 +475,18 @@ test('what scripts filled that no entry was to serve is served by another', () =
   expect(waiters.hasSuspected).toBe(true);
   waiters.lookAtSuspected();
   expect(waiters.hasSuspected).toBe(false);
-  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['a', 'z']);
+  expect(waiters.drafts.draft([]).part?.ready.map(String)).toEqual(['a', 'z']);
 });
 
 test('of a key that an entry on its way may fill the last word is that entry’s', () => {
   wait('1', 'BLPOP a 0');
-  const index = append(waiters.draft([line('RPUSH a x')]));
+  const index = append(waiters.drafts.draft([line('RPUSH a x')]));
   types.set('a', 'list');
   waiters.onScripts(changes('a'));
   waiters.lookAtSuspected();
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   apply(index);
-  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['a']);
+  expect(waiters.drafts.draft([]).part?.ready.map(String)).toEqual(['a']);
 });
 
 test('after many changes all that is waited for is looked at, some in a turn', () => {
@@ -494,7 +497,7 @@ test('after many changes all that is waited for is looked at, some in a turn', (
   let turns = 0;
   for (; waiters.hasSuspected; turns++) waiters.lookAtSuspected();
   expect([turns, looks]).toEqual([3, 300]);
-  expect(waiters.draft([]).part?.ready.map(String)).toEqual(['k299']);
+  expect(waiters.drafts.draft([]).part?.ready.map(String)).toEqual(['k299']);
 });
 
 const GROUP = (name: string, ...keys: string[]) =>
@@ -503,7 +506,7 @@ const GROUP = (name: string, ...keys: string[]) =>
 /** In a group, with nothing there: an entry has looked. */
 function waitIn(group: string, id: string, ...keys: string[]): WaitRequest {
   const asked = wait(id, GROUP(group, ...keys));
-  apply(append(waiters.draft([])));
+  apply(append(waiters.drafts.draft([])));
   return asked;
 }
 
@@ -531,7 +534,7 @@ test('what consumers send all the time carries nobody', () => {
 
 test('who asks for a group is in an entry, whatever there is', () => {
   wait('1', GROUP('g', 's'));
-  expect(waiters.isDue).toBe(true);
+  expect(waiters.drafts.isDue).toBe(true);
   expect(carriedBy()).toBe('1');
 });
 
@@ -539,29 +542,29 @@ test('a group with something left is served by another entry, once for the same'
   for (const id of ['1', '2']) waitIn('g', id, 's');
   waitIn('h', '3', 's');
   standings.set('s g', '2-1 1-1');
-  apply(append(waiters.draft([line('XADD s * f v')])), '1');
-  expect(waiters.isDue).toBe(true);
-  const draft = waiters.draft([]);
+  apply(append(waiters.drafts.draft([line('XADD s * f v')])), '1');
+  expect(waiters.drafts.isDue).toBe(true);
+  const draft = waiters.drafts.draft([]);
   expect(draft.part?.ready.map(String)).toEqual(['s']);
   expect(ids(draft)).toBe('2');
   apply(append(draft));
-  expect(waiters.isDue).toBe(false);
+  expect(waiters.drafts.isDue).toBe(false);
   standings.set('s g', '3-1 1-1');
-  apply(append(waiters.draft([line('XADD s * f v')])));
-  expect(ids(waiters.draft([]))).toBe('2');
+  apply(append(waiters.drafts.draft([line('XADD s * f v')])));
+  expect(ids(waiters.drafts.draft([]))).toBe('2');
 });
 
 test('what is gone is told to all of a group, by as many entries as that takes', () => {
   const COUNT = limits.waitersPerEntryMax + 10;
   for (let at = 0; at < COUNT; at++) wait(`${at}`, GROUP('g', 's'));
-  while (waiters.isDue) apply(append(waiters.draft([])));
+  while (waiters.drafts.isDue) apply(append(waiters.drafts.draft([])));
   standings.set('s g', 'gone');
   waiters.onChanged(changesOf('s'));
   expect(waiters.hasSuspected).toBe(true);
   waiters.lookAtSuspected();
   let told = 0;
-  for (let entries = 0; waiters.isDue && entries < 5; entries++) {
-    const draft = waiters.draft([]);
+  for (let entries = 0; waiters.drafts.isDue && entries < 5; entries++) {
+    const draft = waiters.drafts.draft([]);
     const served = ids(draft).split(' ');
     told += served.length;
     apply(append(draft), ...served);
@@ -576,14 +579,14 @@ test('when a partition is emptied all groups are looked at, lists are not', () =
   waiters.onClear();
   standings.set('s g', 'gone');
   waiters.lookAtSuspected();
-  expect(ids(waiters.draft([]))).toBe('1');
+  expect(ids(waiters.drafts.draft([]))).toBe('1');
 });
 
 test('those whom members would not know are refused, unless an entry on its way decides', async () => {
   waitIn('g', '1', 's');
   waitIn('h', '2', 's');
   wait('3', 'BLPOP l 0');
-  const onItsWay = append(waiters.draft([line('XADD s * f v')]));
+  const onItsWay = append(waiters.drafts.draft([line('XADD s * f v')]));
   waiters.refuse(() => OK);
   expect(waiters.count).toBe(3);
   apply(onItsWay, '1');
