@@ -15,33 +15,29 @@ import type { CommandLine } from '../partition/entries/batch.ts';
 import { OK, QUEUED, type Reply } from '../resp/reply.ts';
 import { replyBytes } from '../resp/reply-bytes.ts';
 import { replyTooLarge } from '../resp/reply-pile.ts';
-import { refusedByChannels } from './channel-guard.ts';
 import { ClientStream } from './client-stream.ts';
 import type { ConnectionWorld } from './connection-world.ts';
-import { refusedCopy } from './copy-guard.ts';
 import { type DispatchWorld, dispatch, isHttp, type Target } from './dispatch.ts';
 import {
   blockingTarget,
   type ExclusiveGround,
   type ExclusiveRequest,
   runExclusive,
-  type Waiting,
 } from './exclusive.ts';
 import { goneReply } from './gone.ts';
 import { type Fate, NO_GROUP } from './lane.ts';
 import { LaneSet, type LanesWorld } from './lane-set.ts';
-import { refusedToMonitor } from './monitors.ts';
 import { OneRequest } from './one-request.ts';
 import { PushOutlet } from './push-outlet.ts';
 import { linesOf } from './queued.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { createSession } from './session.ts';
+import { dispatchWorldOf, transactionWorldOf } from './session-worlds.ts';
 import { trackedLanes, tracksNext } from './tracked-lanes.ts';
 import { asSent, type ExecTarget, Transaction } from './transaction.ts';
 import { isUnknownOutcome } from './unknown-outcome.ts';
+import { type WaitingRequest, WaitingRequests } from './waiting-requests.ts';
 import { Whereabouts } from './whereabouts.ts';
-
-const RESET = 'reset';
 
 export class Connection {
   readonly session: Session;
@@ -53,13 +49,11 @@ export class Connection {
   readonly #pushes: PushOutlet;
   readonly #transaction: Transaction;
   readonly #exclusiveGround: ExclusiveGround;
+  readonly #waiting: WaitingRequests;
   #exclusive: ExclusiveRequest | undefined;
   #exclusiveRuns = false;
   /** Of its namespace's partitions when it was dispatched. */
   #exclusiveBirth: GroupId = NO_GROUP;
-  #waiting: Waiting[] = [];
-  /** What waits, or runs alone, may be a RESET: who the client is behind it nobody knows. */
-  #mayForget = false;
   /** While a pause holds back the first of `#waiting`: forgets that. */
   #heldBack: (() => void) | undefined;
   /** What runs alone shares each turn with other clients. */
@@ -93,8 +87,12 @@ export class Connection {
       if (wasOver) this.#dispatchWaiting();
     });
     this.#whereabouts = new Whereabouts(this.session, world.router);
-    this.#dispatchWorld = this.#createDispatchWorld();
-    this.#transaction = this.#createTransaction();
+    this.#dispatchWorld = dispatchWorldOf(this.session, world, this.#whereabouts);
+    this.#transaction = new Transaction(transactionWorldOf(this.session, world, this.#whereabouts));
+    this.#waiting = new WaitingRequests({
+      isHeldUp: () => this.#isHeldUp(),
+      take: (args, slot) => this.#take(args, slot),
+    });
     this.#lanes = new LaneSet(this.#createLaneWorld(), () => this.#runExclusive());
     this.#stream = new ClientStream(stream, world, {
       lanes: this.#lanes,
@@ -121,24 +119,6 @@ export class Connection {
     this.#stream.destroy();
   }
 
-  /** Session and settings are read anew each time: both change. */
-  #createDispatchWorld(): DispatchWorld {
-    const { session } = this;
-    const { router, settings, access } = this.#world;
-    return {
-      routes: router.routes,
-      door: session.door,
-      namespace: () => session.namespace,
-      valueBytesMax: () => settings().valueBytesMax,
-      answersHere: (partition) => this.#whereabouts.answersHere(partition),
-      refused: (command, args) =>
-        access.refusalOf(session, command, args) ??
-        refusedByChannels(command, args, session, router) ??
-        refusedToMonitor(command, session) ??
-        refusedCopy(command, args, session.namespace),
-    };
-  }
-
   #createExclusiveGround(): ExclusiveGround {
     const { clock, random, logger, watch, waiting } = this.#world;
     const { session } = this;
@@ -158,19 +138,6 @@ export class Connection {
       },
       end: (slot, reply) => this.#endExclusive(slot, reply),
     };
-  }
-
-  #createTransaction(): Transaction {
-    const { random, access } = this.#world;
-    return new Transaction({
-      namespace: () => this.session.namespace,
-      birth: () => this.#whereabouts.birth(),
-      group: (partition) => this.#whereabouts.place(partition).group,
-      rights: () => access.rightsOf(this.session),
-      refusedNow: (line) => access.execRefusalOf(this.session, line),
-      newToken: () => `${random.u32().toString(36)}-${random.u32().toString(36)}`,
-      redirect: (partition, line) => this.#whereabouts.redirect(partition, line),
-    });
   }
 
   #createLaneWorld(): LanesWorld {
@@ -197,16 +164,20 @@ export class Connection {
   }
 
   #onRequest(args: CommandLine, slot: ReplySlot): void {
+    if (!this.#ended && this.#isHeldUp()) this.#waiting.add({ args, slot });
+    else this.#take(args, slot);
+    if (this.#isHeldUp()) this.#waiting.noteHeldUp(args);
+  }
+
+  #take(args: CommandLine, slot: ReplySlot): void {
     if (this.#ended) this.#drop(slot);
-    else if (this.#isHeldUp()) this.#waiting.push({ args, slot });
     else this.#dispatch(args, slot);
-    if (this.#isHeldUp() && isReset(args)) this.#mayForget = true;
   }
 
   /** Behind an AUTH that has not run yet nobody knows. */
   #mayBeLarge(): boolean | undefined {
     const isKnown = this.#world.access.mayBeKnown(this.session);
-    return this.#isHeldUp() && (this.#mayForget || !isKnown) ? undefined : isKnown;
+    return this.#isHeldUp() && (this.#waiting.mayForget || !isKnown) ? undefined : isKnown;
   }
 
   #isHeldUp(): boolean {
@@ -278,13 +249,13 @@ export class Connection {
   }
 
   /** Clients are paused: this request and those after it wait until they are not. */
-  #holdBack(waiting: Waiting): void {
+  #holdBack(waiting: WaitingRequest): void {
     if (this.#inputEnded) return this.#stream.destroy();
     this.session.heldBack = true;
     this.#heldBack = this.#world.watch.clientPause.whenOver(() => {
       this.#heldBack = undefined;
       this.session.heldBack = false;
-      this.#waiting.unshift(waiting);
+      this.#waiting.putBack(waiting);
       this.#dispatchWaiting();
     });
   }
@@ -352,16 +323,7 @@ export class Connection {
   }
 
   #dispatchWaiting(): void {
-    let at = 0;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    while (at < waiting.length && !this.#isHeldUp()) {
-      const { args, slot } = waiting[at++]!;
-      if (this.#ended) this.#drop(slot);
-      else this.#dispatch(args, slot);
-    }
-    if (at < waiting.length) this.#waiting = [...waiting.slice(at), ...this.#waiting];
-    if (!this.#isHeldUp()) this.#mayForget = false;
+    this.#waiting.release();
     this.#stream.lookAgain();
     this.#lanes.start();
   }
@@ -383,15 +345,11 @@ export class Connection {
   #onClose(): void {
     void this.session.blocked?.end('gone');
     this.#lanes.close();
-    this.#waiting = [];
+    this.#waiting.forgetAll();
     this.#heldBack?.();
     this.#world.watch.stopMonitor(this.session);
     this.#world.onClose(this);
   }
-}
-
-function isReset([name]: CommandLine): boolean {
-  return name!.length === RESET.length && name!.toString('latin1').toLowerCase() === RESET;
 }
 
 /** Not turned away: the command itself answers, now or later. */

@@ -25,14 +25,9 @@ import { type PushOutlet, pushesReply, silences } from './push-outlet.ts';
 import type { ReplySlot } from './reply-queue.ts';
 import { runExec } from './run-exec.ts';
 import type { ExecTarget } from './transaction.ts';
+import type { WaitingRequest } from './waiting-requests.ts';
 
-/** A request whose turn has not come. */
-export interface Waiting {
-  readonly args: CommandLine;
-  readonly slot: ReplySlot;
-}
-
-export type ExclusiveRequest = Waiting & {
+export type ExclusiveRequest = WaitingRequest & {
   readonly target:
     | Extract<Target, { kind: 'node' | 'many' | 'gather' }>
     | ExecTarget
@@ -95,7 +90,11 @@ export function runExclusive(ground: ExclusiveGround, request: ExclusiveRequest)
   else runParts(ground, request, target.command, target.parts);
 }
 
-function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: NodeCommand): void {
+function runNode(
+  ground: ExclusiveGround,
+  { args, slot }: WaitingRequest,
+  command: NodeCommand,
+): void {
   const { clock, watch, session, logger, pushes } = ground;
   const startedMs = clock.monotonicMs();
   const wasOff = session.replyMode === 'off';
@@ -123,7 +122,7 @@ function runNode(ground: ExclusiveGround, { args, slot }: Waiting, command: Node
 
 function runParts(
   ground: ExclusiveGround,
-  { args, slot }: Waiting,
+  { args, slot }: WaitingRequest,
   command: DataCommand,
   parts: readonly Part[],
 ): void {
@@ -155,7 +154,7 @@ function runParts(
 
 function runBlocking(
   ground: ExclusiveGround,
-  { args, slot }: Waiting,
+  { args, slot }: WaitingRequest,
   { command, timeoutMs, partition }: BlockingTarget,
 ): void {
   const { clock, watch, session, logger } = ground;

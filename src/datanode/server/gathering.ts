@@ -14,7 +14,8 @@ import { orTooLarge, runReply } from '../partition/turns/run-ranges.ts';
 import { decodeReply } from '../resp/decode-reply.ts';
 import { error, type Reply } from '../resp/reply.ts';
 import type { GatherTarget } from './dispatch.ts';
-import type { ExclusiveGround, Waiting } from './exclusive.ts';
+import type { ExclusiveGround } from './exclusive.ts';
+import type { WaitingRequest } from './waiting-requests.ts';
 
 /** What one partition has for the command. */
 interface Share {
@@ -28,7 +29,7 @@ type Ask = (partition: PartitionId, keys: readonly Buffer[], bytesMax: number) =
 
 export function runGathering(
   ground: ExclusiveGround,
-  { args, slot }: Waiting,
+  { args, slot }: WaitingRequest,
   target: GatherTarget,
 ): void {
   const { clock, watch, session, logger } = ground;

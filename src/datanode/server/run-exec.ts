@@ -8,9 +8,10 @@ import type { NodeCommand } from '../commands/rows/command.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { lineBytes } from '../partition/entries/envelope.ts';
 import { EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
-import type { ExclusiveGround, Waiting } from './exclusive.ts';
+import type { ExclusiveGround } from './exclusive.ts';
 import { killsOf, type Queued, type QueuedOfNode } from './queued.ts';
 import { completeExec, type ExecTarget } from './transaction.ts';
+import type { WaitingRequest } from './waiting-requests.ts';
 
 /** Redis's: what answers more than once, and how EXEC could not say. */
 const deniedInExec: ReadonlyMap<string, Reply> = new Map([
@@ -21,17 +22,21 @@ const deniedInExec: ReadonlyMap<string, Reply> = new Map([
 const CLIENT_GONE = error('ERR the client has gone; nothing more of its transaction is run');
 
 /** Ends the request when the transaction is over. */
-export function runExec(ground: ExclusiveGround, request: Waiting, target: ExecTarget): void {
+export function runExec(
+  ground: ExclusiveGround,
+  request: WaitingRequest,
+  target: ExecTarget,
+): void {
   new ExecRun(ground, request, target).begin();
 }
 
 class ExecRun {
   readonly #ground: ExclusiveGround;
-  readonly #request: Waiting;
+  readonly #request: WaitingRequest;
   readonly #target: ExecTarget;
   readonly #arrivedMs: number;
 
-  constructor(ground: ExclusiveGround, request: Waiting, target: ExecTarget) {
+  constructor(ground: ExclusiveGround, request: WaitingRequest, target: ExecTarget) {
     this.#ground = ground;
     this.#request = request;
     this.#target = target;
