@@ -18,6 +18,7 @@ import {
   type RecordedRun,
   type RecordedWriter,
   recordRun,
+  type Sent,
 } from './recorded-run.ts';
 import { noStrace } from './strace.ts';
 
@@ -172,7 +173,7 @@ async function openAndCompare(dir: string, losses: readonly Loss[]): Promise<Fou
   return { wrong: broken.length > 0 ? broken : wrong, acknowledged, cut };
 }
 
-/** Keys that are older than the first `count` commands of `writer` left them, or not its at all. */
+/** What of the first `count` commands of `writer` is not there, or is not as it was written. */
 async function compare(
   node: LoneNode,
   { sent }: RecordedWriter,
@@ -180,17 +181,32 @@ async function compare(
 ): Promise<readonly string[]> {
   const newest = new Map<string, number>();
   for (const [number, { key }] of sent.slice(0, count).entries()) newest.set(key, number);
-  const numbers = new Map(sent.map(({ key, value }, number) => [`${key} ${value}`, number]));
-  const keys = [...newest.keys()];
   const client = node.connect();
   const batch = client.pipeline();
-  for (const key of keys) batch.get(key);
+  for (const [key, number] of newest) {
+    if (sent[number]!.isEntry) batch.xrange(key, '-', '+');
+    else batch.get(key);
+  }
   const replies = (await batch.exec()) ?? [];
   client.disconnect();
-  return replies.flatMap(([failure, value], at) => {
-    const key = keys[at]!;
-    const number = numbers.get(`${key} ${value}`) ?? -1;
-    if (failure === null && number >= newest.get(key)!) return [];
-    return [`${key}: ${failure ?? number}, acknowledged ${newest.get(key)}`];
+  return [...newest].flatMap(([key, number], at) => {
+    const [failure, reply] = replies[at]!;
+    const ofKey = sent.flatMap((one, place) => (one.key === key ? [{ ...one, place }] : []));
+    const wrong = failure?.message ?? (isWhole(ofKey, reply) ? undefined : 'not as it was written');
+    const last = Array.isArray(reply)
+      ? ofKey[reply.length - 1]
+      : ofKey.find(({ value }) => value === reply);
+    if (wrong === undefined && last !== undefined && last.place >= number) return [];
+    return [`${key}: ${wrong ?? last?.place}, acknowledged ${number}`];
   });
+}
+
+/** Of a stream: its entries are the first of those that were added, without a gap. */
+function isWhole(ofKey: readonly Sent[], reply: unknown): boolean {
+  if (!Array.isArray(reply)) return ofKey.some(({ value }) => value === reply);
+  const entries = reply.map(([id, [, value]]: [string, string[]]) => `${id} ${value}`);
+  const added = ofKey
+    .slice(0, entries.length)
+    .map(({ value }) => `${Number.parseInt(value, 10)}-0 ${value}`);
+  return entries.join() === added.join();
 }

@@ -1,6 +1,7 @@
 /**
  * A datanode under strace and under load: what it did to its files, what it acknowledged and when.
- * Each connection writes growing numbers under keys of its own, a few commands ahead of the replies.
+ * Each connection writes growing numbers under keys of its own, a few commands ahead of the replies;
+ * one of five keys is a stream that gets each number as an entry's ID.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -18,7 +19,11 @@ const KEYS_PER_CONNECTION = 25;
 const AHEAD = 4;
 const VALUE_BYTES_MAX = 6_000;
 const STRING_BYTES_MAX = 4 * 1_024 * 1_024;
-const OK = '+OK\r\n';
+const STREAM_EVERY = 5;
+/** What tells that writes are done: OK, or the ID of a stream's entry. */
+const ANSWERS = /^((\+OK|\$\d+\r\n\d+-0)\r\n)*/;
+const ANSWER_ENDS = /(\+OK|-0)\r\n/g;
+const answersIn = (text: string) => text.match(ANSWER_ENDS)?.length ?? 0;
 
 export interface RecordedRun {
   readonly history: History;
@@ -26,10 +31,17 @@ export interface RecordedRun {
   readonly writers: readonly RecordedWriter[];
 }
 
+export interface Sent {
+  readonly key: string;
+  readonly value: string;
+  /** An entry of a stream; else a string. */
+  readonly isEntry: boolean;
+}
+
 /** One connection. */
 export class RecordedWriter {
-  /** In the order in which they were sent; the reply to each is one more OK. */
-  readonly sent: { readonly key: string; readonly value: string }[] = [];
+  /** In the order in which they were sent, the first with number 1. */
+  readonly sent: Sent[] = [];
   readonly name: string;
   readonly #socket: Socket;
   readonly #random: Random;
@@ -73,20 +85,21 @@ export class RecordedWriter {
     while (!this.#stopped && this.sent.length - this.#answered < AHEAD) {
       const number = this.sent.length + 1;
       const key = `${this.name}:${number % KEYS_PER_CONNECTION}`;
+      const isEntry = number % STREAM_EVERY === 0;
       const value = `${number} `.padEnd(8 + this.#random.below(VALUE_BYTES_MAX), `${number},`);
-      this.sent.push({ key, value });
-      const words = ['SET', key, value].map((word) => `$${word.length}\r\n${word}\r\n`);
-      this.#socket.write(`*3\r\n${words.join('')}`);
+      this.sent.push({ key, value, isEntry });
+      const line = isEntry ? ['XADD', key, `${number}-0`, 'value', value] : ['SET', key, value];
+      const words = line.map((word) => `$${word.length}\r\n${word}\r\n`);
+      this.#socket.write(`*${line.length}\r\n${words.join('')}`);
     }
   }
 
   #hear(text: string): void {
     this.#heard += text;
-    while (this.#heard.startsWith(OK)) {
-      this.#heard = this.#heard.slice(OK.length);
-      this.#answered++;
-    }
-    if (this.#heard.length >= OK.length) this.failure ??= this.#heard.slice(0, 200);
+    const answers = ANSWERS.exec(this.#heard)![0];
+    this.#heard = this.#heard.slice(answers.length);
+    this.#answered += answersIn(answers);
+    if (this.#heard.startsWith('-')) this.failure ??= this.#heard.slice(0, 200);
     this.#send();
   }
 }
@@ -173,7 +186,7 @@ export function acknowledgedBefore(
   let count = 0;
   for (const { socket, bytes, ended } of history.sent) {
     if (ended > moment || !socket.endsWith(`:${port}]`)) continue;
-    count += bytes.toString('latin1').split(OK).length - 1;
+    count += answersIn(bytes.toString('latin1'));
   }
   return count;
 }
