@@ -52,7 +52,7 @@ export function comparable(bytes: Buffer, order: Order): string {
 
 function withoutMoments(reply: string): string {
   return reply
-    .replace(/\$3\r\nlag\r\n(?::\d+|\$-1|_)\r\n/g, '')
+    .replace(/\$3\r\nlag\r\n(?::-?\d+|\$-1|_)\r\n/g, '')
     .replace(/\$(?:8\r\ninactive|11\r\nactive-time)\r\n:-?\d+\r\n/g, '')
     .replace(/[*%]\d+\r\n(\$4\r\nname\r\n\$\d+\r\n.*\r\n\$(?:7\r\npending|9\r\nseen-time))/g, '?$1')
     .replace(/:1\d{12}\r\n(:\d+\r\n)?/g, ':now\r\n$1')
