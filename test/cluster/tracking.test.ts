@@ -214,7 +214,12 @@ function sum(readers: readonly { client: CachingClient }[], of: 'told' | 'forgot
 
 /** As a machine that is suspended: others lead meanwhile what its node led. */
 async function standStill(node: number, stands: boolean[], stoodMs: number[]): Promise<void> {
-  const pid = cluster.pidOf(`datanode${node + 1}`);
+  let pid = 0;
+  // it may be the one that was killed last
+  await eventually(60_000, 'it is back', () => {
+    pid = cluster.pidOf(`datanode${node + 1}`);
+    return true;
+  });
   stands[node] = true;
   process.kill(pid, 'SIGSTOP');
   await pause(10_000);
