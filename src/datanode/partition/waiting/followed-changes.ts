@@ -69,9 +69,9 @@ export class FollowedChanges {
     return this.#start !== undefined;
   }
 
-  /** All of the partition's data goes with the batch that is noted next. */
+  /** All of the partition's data goes with the batch that is noted next; none is while nobody asks. */
   onClear(): void {
-    this.#cleared = true;
+    this.#cleared = this.isFollowed;
   }
 
   /** An engine batch is visible; nobody has been answered for it. */
@@ -224,6 +224,7 @@ export class FollowedChanges {
     this.#timer = undefined;
     this.#drop();
     this.#start = undefined;
+    this.#cleared = false;
   }
 
   #drop(): void {

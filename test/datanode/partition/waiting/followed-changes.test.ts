@@ -74,6 +74,17 @@ test('a partition that is emptied, and too many keys, are any key', async () => 
   expect(told(await ask(4))).toBe('6 proven 5:* 6:*');
 });
 
+test('what was emptied before anybody asked is not told of as something that changes later', async () => {
+  const { at, apply, ask, changes } = open();
+  // a replica notes nothing that it applies while nobody asks
+  changes.onClear();
+  at.applied = 5;
+  at.committed = 5;
+  await ask(undefined);
+  apply(6, ['a']);
+  expect(told(await ask(5))).toBe('6 proven 6:a');
+});
+
 test('who asks too late is told that it missed something', async () => {
   const { apply, ask } = open();
   await ask(undefined);
