@@ -152,7 +152,7 @@ export class TrackingHub implements Tracking {
       return this.#answered(under, router.execute(changedBatch(batch, { witness: true })));
     };
     if (!client.isOn) return router.execute(batch);
-    this.#makeRoom(feed);
+    if (reads) this.#makeRoom(feed);
     if (client.broadcast) void this.#listenAll(client, batch.namespace);
     const waits = reads ? feed.ready() : undefined;
     return waits === undefined ? run() : waits.then(run);

@@ -159,7 +159,7 @@ export class TrackedClient implements ClientTracking {
     const { feed } = under;
     const isOwed = key.owed !== undefined && !this.isOwn(feed, key.owed);
     if (!key.isRead) return isOwed;
-    const isStale = under.isStale(key);
+    const isStale = under.isStale(key, (note) => this.isOwn(feed, note));
     if (this.broadcast) return isOwed || isStale;
     const reader = feed.keys.find(name, this);
     if (isStale || reader === undefined) {

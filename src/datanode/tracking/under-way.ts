@@ -96,9 +96,9 @@ export class UnderWay {
   }
 
   /** Whether what was read of the key may be older than what it is now. */
-  isStale(key: KeyUnderWay): boolean {
+  isStale(key: KeyUnderWay, isOwn: (note: Note) => boolean): boolean {
     const seen = this.seenOf(key);
-    return this.isForgotten || key.notes.some((note) => !hasSeen(seen, note));
+    return this.isForgotten || key.notes.some((note) => !hasSeen(seen, note) && !isOwn(note));
   }
 }
 

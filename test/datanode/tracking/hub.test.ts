@@ -172,6 +172,27 @@ test('what it writes itself is told behind the reply, and with NOLOOP not at all
   expect(told()).toEqual(['a']);
 });
 
+test('a script that changes what it may have read is the own write of its client', async () => {
+  for (const noLoop of [false, true]) {
+    hub.enable(session, { ...plain, noLoop });
+    const own = upTo + 1;
+    await run('EVAL x 1 a', own, 0, () => changed(own, 'a'));
+    expect(told()).toEqual(noLoop ? [] : ['a']);
+  }
+  await changed(upTo + 1, 'a');
+  expect(told()).toEqual(['a']);
+});
+
+test('a write takes no room in the table', async () => {
+  keysMax = 1;
+  hub.enable(session, plain);
+  await run('GET a', 11);
+  await run('SET b 1', 12);
+  expect(told()).toEqual([]);
+  await run('GET b', 12);
+  expect(told()).toEqual(['a']);
+});
+
 test('who missed something forgets all, and is told nothing of what it had', async () => {
   hub.enable(session, plain);
   await run('GET a', 11);
