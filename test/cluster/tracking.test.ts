@@ -268,6 +268,33 @@ test('every door tells: of keys by cluster and follower ports, scripts, deadline
   for (const one of [client, writer]) one.close();
 }, 240_000);
 
+test('who redirects to a client that has quit, and holds its own end open, is told that it has gone', async () => {
+  const port = cluster.gatewayPort(0);
+  const listener = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  let heard = '';
+  listener.on('data', (chunk: Buffer) => {
+    heard += chunk.toString();
+  });
+  listener.write(wire('CLIENT ID'));
+  await eventually(20_000, 'it has an id', () => heard.endsWith('\r\n'));
+  const id = /^:(\d+)/.exec(heard)![1];
+  const client = new CachingClient(port, `CLIENT TRACKING ON REDIRECT ${id}`);
+  const writer = new CachingClient(cluster.gatewayPort(1));
+  await eventually(20_000, 'it reads what is tracked', async () => {
+    await writer.call('SET {q}key 1');
+    await client.call('GET {q}key');
+    return (await client.call('CLIENT TRACKINGINFO')) !== undefined;
+  });
+  listener.write(wire('QUIT'));
+  await eventually(20_000, 'it has quit', () => heard.endsWith('+OK\r\n'));
+  await writer.call('SET {q}key 2');
+  await eventually(20_000, 'the client knows', async () => {
+    return (await client.call('CLIENT TRACKINGINFO'))?.includes('broken_redirect') === true;
+  });
+  listener.destroy();
+  for (const one of [client, writer]) one.close();
+}, 120_000);
+
 test('node-redis: its cache hears of what others write, by any node', async () => {
   await eventually(60_000, 'all are back', async () => {
     const report = await cluster.status();

@@ -25,6 +25,11 @@ export function createSession(start: SessionStart): Session {
     // before the spread, or every session has a hidden class of its own (V8 of Node.js 20)
     protocol: 2 satisfies Protocol,
     ...start,
+    // the client may keep its side open: who redirects to it is told at once that it has gone
+    closeAfterReply: () => {
+      start.subscriber.ended = true;
+      start.closeAfterReply();
+    },
     namespace: 'default' satisfies Namespace,
     user: '',
     clientName: '',
