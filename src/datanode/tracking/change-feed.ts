@@ -23,6 +23,12 @@ const RETRY_MS = 50;
 /** A proof is asked for at this age of the last. */
 const PROVE_AFTER_MS = 500;
 
+const UNANSWERED: ChangesAnswer = {
+  kind: 'failed',
+  code: 'NO_LEADER',
+  message: 'whoever was asked did not answer',
+};
+
 export class ChangeFeed {
   readonly place: ChangesPlace;
   readonly ofReplica: boolean;
@@ -34,6 +40,9 @@ export class ChangeFeed {
   /** The newest proof was asked for then; undefined: there is none that counts. */
   #provenMs: number | undefined;
   #asking: AbortController | undefined;
+  #askedMs = 0;
+  /** Reads wait until then for changes to be heard of: together, or each of them would wait so long. */
+  #openByMs: number;
   #closed = false;
   readonly #waiting = new Set<() => void>();
 
@@ -42,6 +51,7 @@ export class ChangeFeed {
     this.place = place;
     this.ofReplica = ofReplica;
     this.keys = new KeyTable(counts);
+    this.#openByMs = world.clock.monotonicMs() + limits.trackingOpenMs;
     void this.#run();
   }
 
@@ -52,30 +62,38 @@ export class ChangeFeed {
     return provenMs !== undefined && clock.monotonicMs() - provenMs < limits.trackingProofMs;
   }
 
-  /** Undefined when it is live; else resolves once it is, or after `limits.trackingOpenMs`. */
+  /**
+   * Undefined when it is live, or was not for `limits.trackingOpenMs` (a leader of an older build never
+   * answers); else resolves once it is, or so long after it was last.
+   */
   ready(): Promise<void> | undefined {
     if (this.isLive || this.#closed) return undefined;
+    const leftMs = this.#openByMs - this.#world.clock.monotonicMs();
+    if (leftMs <= 0) return undefined;
     return new Promise((resolve) => {
       const go = () => {
         timer.cancel();
         this.#waiting.delete(go);
         resolve();
       };
-      const timer: Timer = this.#world.clock.setTimer(limits.trackingOpenMs, go);
+      const timer: Timer = this.#world.clock.setTimer(leftMs, go);
       this.#waiting.add(go);
     });
   }
 
   /** From time to time: that no answer comes shows here. */
   look(): void {
-    if (this.#provenMs === undefined || this.isLive) return;
-    this.#provenMs = undefined;
-    this.#after = undefined;
-    this.#world.onMissed(this, true);
-    this.askAgain();
+    const nowMs = this.#world.clock.monotonicMs();
+    if (this.#provenMs !== undefined && !this.isLive) {
+      this.#provenMs = undefined;
+      this.#after = undefined;
+      this.#openByMs = nowMs + limits.trackingOpenMs;
+      this.#world.onMissed(this, true);
+      this.askAgain();
+    } else if (nowMs - this.#askedMs >= limits.trackingProofMs) this.askAgain();
   }
 
-  /** Another may lead now: whoever is asked at this moment need not answer. */
+  /** Another may lead now: whoever is asked at this moment need not answer, and is not waited for. */
   askAgain(): void {
     this.#asking?.abort();
   }
@@ -103,12 +121,15 @@ export class ChangeFeed {
   async #ask(nowMs: number, after: LogIndex | undefined): Promise<ChangesAnswer> {
     const asking = new AbortController();
     this.#asking = asking;
+    this.#askedMs = nowMs;
     const proves = this.#provenMs === undefined || nowMs - this.#provenMs >= PROVE_AFTER_MS;
     const request = { after, proves, ofReplica: this.ofReplica };
     try {
-      return await this.#world.ask(this.place, request, asking.signal);
+      const answer = this.#world.ask(this.place, request, asking.signal);
+      // a replica of this node that proves that it leads hears of no signal until that has failed
+      return await Promise.race([answer, goneOf(asking.signal)]);
     } catch {
-      return { kind: 'failed', code: 'NO_LEADER', message: 'whoever was asked did not answer' };
+      return UNANSWERED;
     } finally {
       this.#asking = undefined;
     }
@@ -126,4 +147,10 @@ export class ChangeFeed {
   #letGo(): void {
     for (const go of this.#waiting) go();
   }
+}
+
+function goneOf(signal: AbortSignal): Promise<ChangesAnswer> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(UNANSWERED), { once: true });
+  });
 }
