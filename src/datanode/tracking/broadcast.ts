@@ -2,29 +2,24 @@
 import type { ChangedKeys } from '../partition/entries/changes.ts';
 import type { ChangeFeed } from './change-feed.ts';
 import { invalidation } from './invalidation.ts';
+import type { PrefixTable } from './prefix-table.ts';
 import type { TrackedClient } from './tracked-client.ts';
+
+interface Told {
+  readonly key: Buffer;
+  readonly of: ChangedKeys[];
+}
 
 export function tellByPrefix(
   feed: ChangeFeed,
   changes: readonly ChangedKeys[],
-  byPrefix: ReadonlyMap<string, ReadonlySet<TrackedClient>>,
+  byPrefix: PrefixTable,
   covers: (client: TrackedClient) => boolean,
 ): void {
-  for (const [prefix, clients] of byPrefix) {
-    const told = new Map<string, { readonly key: Buffer; readonly of: ChangedKeys[] }>();
-    for (const change of changes) {
-      for (const key of change.keys) {
-        const name = key.toString('latin1');
-        if (!name.startsWith(prefix)) continue;
-        const known = told.get(name);
-        if (known === undefined) told.set(name, { key, of: [change] });
-        else known.of.push(change);
-      }
-    }
-    if (told.size === 0) continue;
+  for (const [prefix, told] of sortOut(changes, byPrefix)) {
     const sorted = [...told].sort(([one], [other]) => (one < other ? -1 : 1));
     const toMost = invalidation(sorted.map(([, { key }]) => key));
-    for (const client of clients) {
+    for (const client of byPrefix.clientsOf(prefix)) {
       if (!covers(client)) continue;
       if (!client.noLoop && !client.underWay.has(feed)) {
         client.deliver(toMost);
@@ -37,4 +32,25 @@ export function tellByPrefix(
       if (its.length > 0) client.tell(its.map(([, { key }]) => key));
     }
   }
+}
+
+/** Names by their prefixes. */
+function sortOut(
+  changes: readonly ChangedKeys[],
+  byPrefix: PrefixTable,
+): Map<string, Map<string, Told>> {
+  const all = new Map<string, Map<string, Told>>();
+  for (const change of changes) {
+    for (const key of change.keys) {
+      const name = key.toString('latin1');
+      for (const prefix of byPrefix.of(name)) {
+        const told = all.get(prefix) ?? new Map<string, Told>();
+        all.set(prefix, told);
+        const known = told.get(name);
+        if (known === undefined) told.set(name, { key, of: [change] });
+        else known.of.push(change);
+      }
+    }
+  }
+  return all;
 }

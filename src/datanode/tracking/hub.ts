@@ -24,6 +24,7 @@ import { tellByPrefix } from './broadcast.ts';
 import { ChangeFeed, type FeedWorld } from './change-feed.ts';
 import type { KeyCounts } from './key-table.ts';
 import { type NamedKeys, nameKeys } from './line-keys.ts';
+import { PrefixTable } from './prefix-table.ts';
 import { TrackedClient } from './tracked-client.ts';
 import type { UnderWay } from './under-way.ts';
 
@@ -53,8 +54,7 @@ export class TrackingHub implements Tracking {
   readonly #feeds = new Map<number, ChangeFeed>();
   readonly #unlisten = new Map<ChangeFeed, () => void>();
   readonly #counts: KeyCounts = { keys: 0, items: 0 };
-  /** Those that track by prefix, by their prefixes. */
-  readonly #byPrefix = new Map<string, Set<TrackedClient>>();
+  readonly #byPrefix = new PrefixTable();
   /** Namespaces whose every change such a client is to hear of. */
   readonly #namespaces = new Map<TrackedClient, Set<Namespace>>();
   /** By the items of their batch. */
@@ -84,11 +84,7 @@ export class TrackingHub implements Tracking {
     client.change(options);
     this.#timer ??= this.#world.clock.setTimer(LOOK_MS, () => this.#look());
     if (!client.broadcast) return undefined;
-    for (const name of client.prefixNames) {
-      const sharing = this.#byPrefix.get(name);
-      if (sharing === undefined) this.#byPrefix.set(name, new Set([client]));
-      else sharing.add(client);
-    }
+    for (const name of client.prefixNames) this.#byPrefix.add(name, client);
     const waits = this.#listenAll(client, session.namespace);
     if (waits === undefined) client.listens = true;
     return waits?.then(() => {
@@ -103,11 +99,7 @@ export class TrackingHub implements Tracking {
     this.#clients.delete(session);
     this.#namespaces.delete(client);
     this.#alone.delete(client);
-    for (const name of client.prefixNames) {
-      const sharing = this.#byPrefix.get(name);
-      sharing?.delete(client);
-      if (sharing?.size === 0) this.#byPrefix.delete(name);
-    }
+    for (const name of client.prefixNames) this.#byPrefix.remove(name, client);
     client.end();
   }
 

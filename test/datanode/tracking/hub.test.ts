@@ -50,7 +50,7 @@ beforeEach(() => {
         });
       },
     },
-    routes: { onLeader: () => () => closedFeeds++, groupOf: () => 7, partitions: () => [] },
+    routes: { onLeader: () => () => closedFeeds++, groupOf: () => 7, partitions: () => [{ partition: 0, group: 7 }] },
     isLocalFollower: () => false,
     execute: () =>
       new Promise<readonly LineResult[]>((resolve) => {
@@ -298,4 +298,44 @@ test('a partition is followed as long as a client that is there may have somethi
   await pass(64_000);
   expect(closedFeeds).toBe(1);
   expect(hub.info()).toMatchObject({ clients: 1, keys: 0, items: 0 });
+});
+
+test('who tracks by prefix is told of each of its prefixes, also of none, and not of others', async () => {
+  const prefixes = ['', 'us', 'user:1:', 'user:2:', 'x'].map((name) => Buffer.from(name));
+  const clients = prefixes.map((prefix, at) => {
+    const one = new FakeSession(10 + at, 'gateway');
+    one.protocol = 3;
+    hub.enable(one, { ...plain, broadcast: true, prefixes: [prefix] });
+    return one;
+  });
+  const toldBy = () =>
+    clients.map((one) => {
+      session = one;
+      return told().join(' ');
+    });
+  await turns();
+  await changed(12, 'user:1:a user:22 u user:2:b user:1:a');
+  expect(toldBy()).toEqual([
+    'u,user:1:a,user:22,user:2:b',
+    'user:1:a,user:22,user:2:b',
+    ...['user:1:a', 'user:2:b', ''],
+  ]);
+  expect(hub.info().prefixes).toBe(5);
+  for (const one of clients.slice(1)) hub.disable(one);
+  await changed(13, 'user:1:c');
+  expect(toldBy()).toEqual(['user:1:c', '', '', '', '']);
+  expect(hub.info().prefixes).toBe(1);
+});
+
+test('who is let go in the midst of what it is told takes nobody else along', async () => {
+  const slow = new FakeSession(10, 'gateway');
+  slow.protocol = 3;
+  slow.invalidate = () => hub.disable(slow);
+  const both = [Buffer.from('a'), Buffer.from('b')];
+  hub.enable(slow, { ...plain, broadcast: true, prefixes: both });
+  session.protocol = 3;
+  hub.enable(session, { ...plain, broadcast: true, prefixes: [Buffer.from('c')] });
+  await turns();
+  await changed(12, 'a1 b1 c1');
+  expect(told()).toEqual(['c1']);
 });
