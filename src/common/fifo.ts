@@ -38,7 +38,22 @@ export class Fifo<T> {
 
   /** From the first on; nothing may be taken meanwhile. */
   *items(): Generator<T, void> {
-    for (let at = this.#head; at < this.#items.length; at++) yield this.#items[at]!;
+    yield* this.#from(this.#head);
+  }
+
+  /** From the first on that `isBehind` is true of, as of all after it; few are looked at before it. */
+  *itemsBehind(isBehind: (item: T) => boolean): Generator<T, void> {
+    let from = this.#head;
+    for (let end = this.#items.length; from < end; ) {
+      const middle = (from + end) >>> 1;
+      if (isBehind(this.#items[middle]!)) end = middle;
+      else from = middle + 1;
+    }
+    yield* this.#from(from);
+  }
+
+  *#from(first: number): Generator<T, void> {
+    for (let at = first; at < this.#items.length; at++) yield this.#items[at]!;
   }
 
   clear(): void {

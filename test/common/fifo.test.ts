@@ -39,3 +39,19 @@ test('keeps its order while thousands come and go', () => {
   while (fifo.length > 0) expect(fifo.shift()).toBe(next++);
   expect(next).toBe(10_000);
 });
+
+test('gives those behind a place, looking at few before them', () => {
+  const fifo = new Fifo<number>();
+  for (let at = 0; at < 3_000; at++) fifo.push(2 * at);
+  for (let at = 0; at < 900; at++) fifo.shift();
+  for (const after of [-1, 1_799, 1_800, 1_801, 4_001, 5_997, 5_998, 6_000]) {
+    let looked = 0;
+    const behind = fifo.itemsBehind((item) => {
+      looked++;
+      return item > after;
+    });
+    expect([...behind]).toEqual([...fifo.items()].filter((item) => item > after));
+    expect(looked).toBeLessThan(14);
+  }
+  expect([...new Fifo<number>().itemsBehind(() => true)]).toEqual([]);
+});

@@ -179,8 +179,8 @@ export class FollowedChanges {
     }
     const changes: ChangedKeys[] = [];
     let bytes = 0;
-    for (const record of this.#records.items()) {
-      if (record.index <= after) continue;
+    // asked for with each batch that is applied: of what was told long ago nothing is looked at
+    for (const record of this.#records.itemsBehind(({ index }) => index > after)) {
       if (bytes > limits.changes.answerBytes) {
         return { kind: 'told', upTo: changes.at(-1)!.index, anew: false, proven: false, changes };
       }
