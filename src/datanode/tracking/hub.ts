@@ -243,7 +243,7 @@ export class TrackingHub implements Tracking {
   #feedsOf({ session }: TrackedClient, namespace: Namespace): ChangeFeed[] {
     const { router } = this.#world;
     return (router.routes.partitions(namespace) ?? []).map(({ partition, group }) => {
-      const follows = session.door === 'follower' && router.isLocalFollower(namespace, partition);
+      const follows = session?.door === 'follower' && router.isLocalFollower(namespace, partition);
       const place = { namespace, partition, group };
       return this.#feedOf(follows ? { ...place, maxStalenessMs: 0 } : place);
     });

@@ -13,7 +13,7 @@ import { hasSeen, type KeyUnderWay, UnderWay } from './under-way.ts';
 const OWN_MAX = 1_024;
 
 export class TrackedClient implements ClientTracking {
-  readonly session: Session;
+  #session: Session | undefined;
   #options: TrackingOptions;
   #prefixes = new Map<string, Buffer>();
   isBroken = false;
@@ -31,8 +31,13 @@ export class TrackedClient implements ClientTracking {
   readonly #own = new Map<ChangeFeed, number[]>();
 
   constructor(session: Session, options: TrackingOptions) {
-    this.session = session;
+    this.#session = session;
     this.#options = options;
+  }
+
+  /** Undefined once it has gone: what tables keep of it, until its keys change, is to keep no connection. */
+  get session(): Session | undefined {
+    return this.#session;
   }
 
   get broadcast(): boolean {
@@ -216,13 +221,15 @@ export class TrackedClient implements ClientTracking {
   }
 
   deliver(delivery: Delivery): void {
+    const session = this.#session;
+    if (session === undefined) return;
     const { redirect } = this.#options;
     if (redirect?.subscriber.ended === true) {
       this.isBroken = true;
-      if (this.session.protocol === 3) this.session.invalidate(brokenRedirect(redirect.id));
+      if (session.protocol === 3) session.invalidate(brokenRedirect(redirect.id));
       return;
     }
-    const to = redirect ?? this.session;
+    const to = redirect ?? session;
     const hears = to.protocol === 3 || (redirect !== undefined && isSubscribed(to.subscriber));
     if (hears) to.invalidate(delivery);
   }
@@ -235,6 +242,8 @@ export class TrackedClient implements ClientTracking {
 
   end(): void {
     this.isOn = false;
+    this.#session = undefined;
+    this.#options = { ...this.#options, redirect: undefined };
     this.feeds.clear();
     this.underWay.clear();
     this.#own.clear();
