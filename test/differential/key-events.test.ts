@@ -12,6 +12,7 @@ import { wire } from '../datanode/server/doors.ts';
 import { scale } from '../scale.ts';
 import { besideRedis, openNode, Pair } from './beside-redis.ts';
 import { compareSequences, SEQUENCES_TIMEOUT_MS } from './sequences.ts';
+import { LAST_OF_ALL } from './stream-words.ts';
 import { option, words, wordsAndMore } from './words.ts';
 
 /** All of one slot: many commands have two keys. */
@@ -117,7 +118,7 @@ const families: Readonly<Record<string, fc.Arbitrary<string[]>>> = {
     { weight: 2, arbitrary: wordsAndMore(['XDEL', key, id], id, 3) },
     words('XTRIM', key, 'MAXLEN', number),
     words('XTRIM', key, 'MINID', id),
-    words('XSETID', key, id),
+    words('XSETID', key, fc.constant(LAST_OF_ALL)),
     words('XGROUP', 'CREATE', key, member, id),
     { weight: 3, arbitrary: words('XGROUP', 'CREATE', key, member, id, 'MKSTREAM') },
     words('XGROUP', 'CREATECONSUMER', key, member, member),

@@ -1,6 +1,9 @@
 /** Words that commands of streams are made of. */
 import fc from 'fast-check';
 
+/** For XSETID: one that is below what was deleted is refused from 7.2 on. */
+export const LAST_OF_ALL = '18446744073709551615-18446744073709551615';
+
 /** Few and small, so that they meet: the last ones there are, none there can be, and no IDs. */
 export const id = fc.oneof(
   {
@@ -9,7 +12,7 @@ export const id = fc.oneof(
   },
   { weight: 3, arbitrary: fc.nat(4).map(String) },
   fc.constantFrom(
-    '18446744073709551615-18446744073709551615',
+    LAST_OF_ALL,
     '18446744073709551615-18446744073709551614',
     '1-18446744073709551615',
     '01-1',

@@ -19,7 +19,7 @@ import { ENTRY_FULL, isEntryFull } from '../scripts/eval.ts';
 import type { Ground, Resolve } from '../scripts/inner-command.ts';
 import { listOf, scriptGlobals } from '../scripts/machine.ts';
 import { type ProgramRun, runProgram } from '../scripts/run-script.ts';
-import { raised } from '../scripts/script-errors.ts';
+import { raised, WRITES } from '../scripts/script-errors.ts';
 import { compileLibrary, knownLibrary } from './compiled-library.ts';
 import { parseMetadata } from './library-metadata.ts';
 import { loadForCall } from './load-library.ts';
@@ -35,7 +35,6 @@ export interface FunctionCall {
 
 const KEYS_AT = 3;
 const NOT_FOUND = error('ERR Function not found');
-const WRITES = error('ERR Can not execute a script with write flag using *_ro command.');
 /** A build before this one has loaded it, with another outcome. */
 const LOST = 'the library does not register the function any more: load it again';
 

@@ -12,4 +12,11 @@ export const applyVersions = {
   streams: 7,
   /** FUNCTION and FCALL. */
   functions: 8,
+  /** XREAD from `+`; XSETID, and XREADGROUP whose key goes, as Redis 8 has them; EVAL_RO as Redis 7. */
+  laterRedis: 9,
 } as const;
+
+/** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */
+export function isAsLaterRedis({ applyVersion }: { readonly applyVersion?: number }): boolean {
+  return applyVersion === undefined || applyVersion >= applyVersions.laterRedis;
+}

@@ -146,6 +146,11 @@ interface CommandBase {
    * what it runs, in its own words.
    */
   readonly refusedBefore?: boolean | 'itself';
+  /**
+   * What it comes to has changed with apply versions: its entry is of the highest that all members know, and
+   * never held back for that.
+   */
+  readonly hasChanged?: boolean;
   /** The command within, of one that only carries another; undefined when there is no such one. */
   readonly carries?: (args: readonly Buffer[]) => Carried | undefined;
 }

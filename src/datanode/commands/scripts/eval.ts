@@ -3,12 +3,13 @@ import { limits } from '../../../common/limits.ts';
 import { hasScript, keepScript, scriptBody } from '../../encoding/scripts/kept-scripts.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { error, type Reply } from '../../resp/reply.ts';
+import { isAsLaterRedis } from '../rows/apply-versions.ts';
 import type { RunContext, RunResult } from '../rows/command.ts';
-import { type Compiling, compileScript, knownScript } from './compiled.ts';
-import type { Resolve } from './inner-command.ts';
+import { type Compiling, compileScript, knownScript, type Script } from './compiled.ts';
+import type { Ground, Resolve } from './inner-command.ts';
 import { runScript } from './run-script.ts';
 import type { ScriptCall } from './script-args.ts';
-import { NO_SCRIPT } from './script-errors.ts';
+import { NO_SCRIPT, WRITES } from './script-errors.ts';
 
 type Run<Of extends View> = (view: Of, call: ScriptCall, context: RunContext) => RunResult;
 
@@ -27,7 +28,7 @@ export function evalReadOnlyOf(resolve: Resolve): Run<View> {
   return (view, call, context) => {
     const compiled = compileScript(call.script);
     if (!compiled.ok) return error(compiled.message);
-    return runScript({ resolve, view, context }, compiled.script, call);
+    return runReadOnly({ resolve, view, context }, compiled.script, call);
   };
 }
 
@@ -46,8 +47,13 @@ export function evalShaReadOnlyOf(resolve: Resolve): Run<View> {
     const found = keptScript(view, call.script);
     if (found === undefined) return NO_SCRIPT;
     if (!found.ok) return error(found.message);
-    return runScript({ resolve, view, context }, found.script, call);
+    return runReadOnly({ resolve, view, context }, found.script, call);
   };
+}
+
+function runReadOnly(ground: Ground, script: Script, call: ScriptCall): RunResult {
+  if (script.flags.saysItWrites && isAsLaterRedis(ground.context)) return WRITES;
+  return runScript(ground, script, call);
 }
 
 /** Each replica holds what an entry puts, and the script might put as much again. */

@@ -11,6 +11,7 @@ const BLANK = 0x20;
 const PIECE = 65_536;
 
 export const NO_SCRIPT = error('NOSCRIPT No matching script. Please use EVAL.');
+export const WRITES = error('ERR Can not execute a script with write flag using *_ro command.');
 
 /** An error as scripts have it: a table with the field `err`, raised or given back. */
 export function errorTable(text: string, isOfCommand = false): LuaTable {

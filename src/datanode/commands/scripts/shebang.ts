@@ -3,6 +3,8 @@
 export interface ScriptFlags {
   /** It runs no command that writes. */
   readonly isReadOnly: boolean;
+  /** It says what it is, and not that it does not write: commands that only read do not run it. */
+  readonly saysItWrites: boolean;
 }
 
 export type Shebang =
@@ -13,11 +15,12 @@ const NO_WRITES = 'no-writes';
 /** The others change nothing here: there is always room, nothing is stale, keys are of one partition. */
 const KNOWN = [NO_WRITES, 'allow-oom', 'allow-stale', 'no-cluster', 'allow-cross-slot-keys'];
 const FLAGS = 'flags=';
+const UNTOLD: ScriptFlags = { isReadOnly: false, saysItWrites: false };
 
 /** `source` is what the machine is given, one character for each byte: its lines are those of the script. */
 export function parseShebang(body: Buffer): Shebang {
   const source = body.toString('latin1');
-  if (!source.startsWith('#!')) return { ok: true, source, flags: { isReadOnly: false } };
+  if (!source.startsWith('#!')) return { ok: true, source, flags: UNTOLD };
   const end = source.indexOf('\n');
   if (end < 0) return refused('Invalid script shebang');
   const [engine = '', ...options] = source.slice(0, end).split(/[ \t\r\v\f\0]+/);
@@ -30,7 +33,8 @@ export function parseShebang(body: Buffer): Shebang {
   const unknown = names.find((name) => !KNOWN.includes(name));
   if (unknown !== undefined) return refused(`Unexpected flag in script shebang: ${unknown}`);
   // Redis leaves the line's end, so that lines are counted alike
-  return { ok: true, source: source.slice(end), flags: { isReadOnly: names.includes(NO_WRITES) } };
+  const isReadOnly = names.includes(NO_WRITES);
+  return { ok: true, source: source.slice(end), flags: { isReadOnly, saysItWrites: !isReadOnly } };
 }
 
 function refused(text: string): Shebang {

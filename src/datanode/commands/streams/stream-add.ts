@@ -33,6 +33,7 @@ import {
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { FRAME_BYTES } from '../../resp/reply-bytes.ts';
+import { isAsLaterRedis } from '../rows/apply-versions.ts';
 import {
   argument,
   countArgument,
@@ -249,6 +250,11 @@ interface SetId {
   readonly maxDeletedId: StreamId | undefined;
 }
 
+/** Groups would be told a lag that is not theirs. */
+const BELOW_DELETED = error(
+  'ERR The ID specified in XSETID is smaller than current max_deleted_entry_id',
+);
+
 /** XSETID key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id] */
 function parseSetId(args: readonly Buffer[]): SetId {
   const id = idArgument(argument(args, 2));
@@ -275,10 +281,12 @@ function addedArgument(arg: Buffer): number {
   return added;
 }
 
-function runSetId(view: WriteView, request: SetId, { nowMs }: RunContext): RunResult {
-  const stream = openStream(view, request.key, nowMs);
+function runSetId(view: WriteView, request: SetId, context: RunContext): RunResult {
+  const stream = openStream(view, request.key, context.nowMs);
   if (stream === undefined) return NO_SUCH_KEY;
   if (stream === 'wrong-type') return WRONG_TYPE;
+  if (isAsLaterRedis(context) && compareIds(request.id, stream.maxDeletedId) < 0)
+    return BELOW_DELETED;
   return atOnce(setId(view, stream, request));
 }
 
@@ -348,6 +356,7 @@ export const streamAddCommands: readonly Command[] = [
     since: '5.0.0',
     summary: 'Sets the last ID of a stream, and what it tells of entries before.',
     appliesFrom: fromStreams,
+    hasChanged: true,
     parse: parseSetId,
     run: runSetId,
   }),

@@ -16,7 +16,7 @@ const SEQUENCE_MAX = 2n ** 64n - 1n;
 const EXCLUSIVE = 0x28;
 const STAR = 0x2a;
 
-function invalid(): ArgumentError {
+export function invalid(): ArgumentError {
   return new ArgumentError(INVALID_ID);
 }
 

@@ -7,12 +7,18 @@ import {
 } from '../../encoding/records/stream-id.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
-import { rangeOfEntries, readEntry, walkEntries } from '../../encoding/streams/stream-entries.ts';
+import {
+  edgeEntry,
+  rangeOfEntries,
+  readEntry,
+  walkEntries,
+} from '../../encoding/streams/stream-entries.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import type { KeyRange } from '../../engine/engine.ts';
 import { array, bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyPile, ReplyRoom } from '../../resp/reply-pile.ts';
+import { isAsLaterRedis } from '../rows/apply-versions.ts';
 import { argument, countArgument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
 import { atOnce } from '../rows/at-once.ts';
 import {
@@ -25,8 +31,8 @@ import {
   read,
 } from '../rows/command.ts';
 import { lateReply } from '../rows/late-error.ts';
-import { intervalEnd, intervalStart } from './stream-args.ts';
-import { parseRead, type StreamRead } from './stream-read-args.ts';
+import { intervalEnd, intervalStart, invalid } from './stream-args.ts';
+import { parseRead, readAppliesFrom, type StreamRead } from './stream-read-args.ts';
 import { entryReply } from './stream-replies.ts';
 import { keysOfRead, streamColumn, streamKeys } from './stream-rows.ts';
 import { streamReading } from './stream-waits.ts';
@@ -81,20 +87,21 @@ function* entriesReply(range: KeyRange | undefined, count: number): Slices<Reply
 }
 
 /** XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...] */
-function runRead(view: View, request: StreamRead, { nowMs }: RunContext): RunResult {
-  return atOnce(readStreams(view, request, nowMs));
+function runRead(view: View, request: StreamRead, context: RunContext): RunResult {
+  return atOnce(readStreams(view, request, context));
 }
 
-function* readStreams(view: View, request: StreamRead, nowMs: number): Slices<Reply> {
+function* readStreams(view: View, request: StreamRead, context: RunContext): Slices<Reply> {
   const asked: Asked[] = [];
   for (const [at, key] of request.keys.entries()) {
     if (at > 0 && isGlanceDue(at)) yield GLANCE;
-    const stream = readStream(view, key, nowMs);
+    const stream = readStream(view, key, context.nowMs);
     if (stream === 'wrong-type') return WRONG_TYPE;
     const id = request.ids[at]!;
     if (id instanceof ArgumentError) return lateReply(id);
+    if (id === 'newest' && !isAsLaterRedis(context)) return lateReply(invalid());
     if (stream === undefined || id === 'last') continue;
-    const first = idAfter(id);
+    const first = id === 'newest' ? (yield* edgeEntry(stream, 'last'))?.id : idAfter(id);
     if (first !== undefined) asked.push({ key, stream, first });
   }
   return yield* readBehind(asked, request.count);
@@ -165,6 +172,8 @@ export const streamRangeCommands: readonly Command[] = [
     keysOf: keysOfRead,
     since: '5.0.0',
     summary: 'Returns the entries of streams behind given IDs, and waits for some if asked to.',
+    appliesFrom: readAppliesFrom,
+    refusedBefore: 'itself',
     parse: parseRead,
     run: runRead,
     fanOut: { over: 'keys', merge: 'rows', halves: halvesOfRead },

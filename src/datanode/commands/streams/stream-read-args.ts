@@ -1,9 +1,11 @@
 /** Arguments of XREAD and XREADGROUP (redis.io, XREAD, XREADGROUP). */
 import type { StreamId } from '../../encoding/records/stream-id.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
 import { countArgument, integerArgument, syntaxError, textBytes, word } from '../rows/args.ts';
 import { ArgumentError } from '../rows/command.ts';
 import { late } from '../rows/late-error.ts';
 import { idArgument } from './stream-args.ts';
+import { streamKeys } from './stream-rows.ts';
 
 export interface ReadOptions {
   /** Infinite: all. */
@@ -18,11 +20,20 @@ export interface ReadOptions {
 }
 
 /**
- * Behind which entries XREAD reads; `last`: behind those there are. What is wrong with an ID is told once
+ * Behind which entries XREAD reads; `last`: behind those there are; `newest`: the last of them alone. What is wrong with an ID is told once
  * its key was looked at: Redis's order.
  */
 export interface StreamRead extends Pick<ReadOptions, 'count' | 'blockMs' | 'keys'> {
-  readonly ids: readonly (StreamId | 'last' | ArgumentError)[];
+  readonly ids: readonly (StreamId | 'last' | 'newest' | ArgumentError)[];
+}
+
+const NEWEST = '+';
+/** Builds before do not know `+`. */
+export function readAppliesFrom(args: readonly Buffer[]): number {
+  const { at, count } = streamKeys(args);
+  const ids = args.slice(at + count);
+  const asksNewest = ids.some((id) => textBytes(id).toString('latin1') === NEWEST);
+  return asksNewest ? applyVersions.laterRedis : applyVersions.plain;
 }
 
 /** XREAD [COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...] */
@@ -31,9 +42,10 @@ export function parseRead(args: readonly Buffer[]): StreamRead {
   return { count, blockMs, keys, ids: ids.map((id) => late(() => readId(id))) };
 }
 
-function readId(arg: Buffer): StreamId | 'last' {
+function readId(arg: Buffer): StreamId | 'last' | 'newest' {
   const text = textBytes(arg).toString('latin1');
   if (text === '$') return 'last';
+  if (text === NEWEST) return 'newest';
   if (text === '>') {
     throw new ArgumentError(
       'ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> ' +

@@ -225,6 +225,7 @@ export const streamReadGroupCommands: readonly Command[] = [
     summary:
       'Returns entries of streams for a consumer of a group, and waits for some if asked to.',
     appliesFrom: fromStreams,
+    hasChanged: true,
     parse: parseReadGroup,
     run: runReadGroup,
     blocking: groupReading,

@@ -13,8 +13,8 @@ export interface Newest {
   readonly version: number;
   /** The command that asks for it. */
   readonly name: string;
-  /** It may run others, of which nothing is seen here. */
-  readonly runsAnything?: true;
+  /** The entry is of the highest version that all know: it may run others, of which nothing is seen here. */
+  readonly ofHighest?: true;
 }
 
 const ANY: Newest = { version: applyVersions.plain, name: '' };
@@ -44,15 +44,16 @@ export function newestIn(line: Line): Newest {
 
 function newerOf(a: Newest, b: Newest): Newest {
   const newer = b.version > a.version ? b : a;
-  return a.runsAnything || b.runsAnything ? { ...newer, runsAnything: true } : newer;
+  return a.ofHighest || b.ofHighest ? { ...newer, ofHighest: true } : newer;
 }
 
 function ofLine(name: Buffer, line: Line): Newest {
   const row = find(name);
   const version = row?.appliesFrom?.(line) ?? ANY.version;
   if (version === ANY.version) return ANY;
-  const { name: asker, runsAnything } = row!;
-  return { version, name: asker, ...(runsAnything === true && { runsAnything }) };
+  const { name: asker, runsAnything, hasChanged } = row!;
+  const ofHighest = runsAnything === true || hasChanged === true;
+  return { version, name: asker, ...(ofHighest && { ofHighest }) };
 }
 
 function find(name: Buffer): Command | undefined {

@@ -208,6 +208,7 @@ function alike(row: Command, subcommands: readonly Command[] | undefined): Comma
     carries: columns.carries,
     appliesFrom: columns.appliesFrom,
     refusedBefore: columns.refusedBefore,
+    hasChanged: columns.hasChanged,
     run: columns.run,
     prepare: columns.prepare,
     singlePoint: columns.singlePoint,

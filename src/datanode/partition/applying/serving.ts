@@ -6,6 +6,8 @@
  * most once whatever entries carry it. Who waits in a group of a stream is told as well that either is
  * gone.
  */
+
+import { isAsLaterRedis } from '../../commands/rows/apply-versions.ts';
 import type { BlockingForm } from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { tooNew, unknownOf } from '../../commands/transactions/unknown.ts';
@@ -35,7 +37,7 @@ export const NOT_KEPT = encodeReply(
   2,
 );
 
-/** As Redis 7.0 says it. */
+/** As Redis 7.0 says it: in entries before `laterRedis`. */
 const NO_STREAM = error('UNBLOCKED the stream key no longer exists');
 const NO_GROUP = error('NOGROUP the consumer group this client was blocked on no longer exists');
 
@@ -50,6 +52,8 @@ export class Serving {
   readonly #txn: Txn;
   readonly #context: ApplyContext;
   readonly #waiting: WaitingPart;
+  /** As in Redis 7.2, who waits for what is gone is told what it would be told if it asked now. */
+  readonly #isLater: boolean;
   /** In the order in which they are served. */
   readonly #candidates: Candidate[] = [];
   /** By the engine key of a key's record. */
@@ -63,6 +67,7 @@ export class Serving {
     this.#txn = txn;
     this.#context = context;
     this.#waiting = waiting;
+    this.#isLater = isAsLaterRedis(context);
   }
 
   /** Before the first command. */
@@ -107,7 +112,7 @@ export class Serving {
         if (candidate.served || (group !== undefined && dry.has(group))) continue;
         if (type !== form.type && (group === undefined || waiter.asked)) continue;
         if (this.#isPauseDue()) await this.#context.pace.pause();
-        if (type !== form.type) this.#give(candidate, NO_STREAM);
+        if (type !== form.type && !this.#isLater) this.#give(candidate, NO_STREAM);
         else await this.#serve(candidate, waiter.asked ? undefined : form.only(key));
         if (group !== undefined && !candidate.served) dry.add(group);
         // only what is given changes it: thousands who wait for more ask for nothing
@@ -162,7 +167,7 @@ export class Serving {
     const reply = await applyLine(this.#txn, line ?? waiter.line, this.#context);
     if (reply.kind === 'null' || reply.kind === 'nullArray') return;
     const isGone = form.type === 'stream' && line !== undefined && isNoGroup(reply);
-    this.#give(candidate, isGone ? NO_GROUP : reply);
+    this.#give(candidate, isGone && !this.#isLater ? NO_GROUP : reply);
   }
 
   #give(candidate: Candidate, reply: Reply): void {

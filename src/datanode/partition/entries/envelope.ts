@@ -34,7 +34,7 @@ import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.t
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-export const APPLY_VERSION = 8;
+export const APPLY_VERSION = 9;
 /** What nodes are taken to execute that do not say it: the last build that did not had this one. */
 export const UNTOLD_APPLY_VERSION = 4;
 /** That of entries without what came later: older builds apply them as well. */
@@ -101,7 +101,8 @@ export type KnownToAll = () => number;
 
 /**
  * A large argument with room around it is not copied: the entry is made where it is. What a script is
- * to run cannot be seen, so its entry is of the highest version that is `knownToAll`.
+ * to run cannot be seen, so its entry is of the highest version that is `knownToAll`; and so is one with a
+ * command that has changed.
  */
 export function encodeEnvelope(envelope: Envelope, knownToAll?: KnownToAll): Buffer {
   const { body } = envelope;
@@ -156,17 +157,16 @@ function applyVersionOf(body: EnvelopeBody, knownToAll?: KnownToAll): number {
   if (body.family !== 'redis') return PLAIN_VERSION;
   let version = body.waiting === undefined ? PLAIN_VERSION : WAITING_VERSION;
   if (body.once !== undefined) version = ONCE_VERSION;
-  let runsAnything = false;
-  for (const line of body.lines) {
+  let ofHighest = false;
+  const look = (line: CommandLine) => {
     const newest = newestIn(line);
     version = Math.max(version, newest.version);
-    runsAnything ||= newest.runsAnything === true;
-  }
+    ofHighest ||= newest.ofHighest === true;
+  };
+  for (const line of body.lines) look(line);
   // whoever does not know what a client waits by cannot serve it
-  for (const { line } of body.waiting?.waiters ?? []) {
-    version = Math.max(version, newestIn(line).version);
-  }
-  return runsAnything && knownToAll !== undefined ? Math.max(version, knownToAll()) : version;
+  for (const { line } of body.waiting?.waiters ?? []) look(line);
+  return ofHighest && knownToAll !== undefined ? Math.max(version, knownToAll()) : version;
 }
 
 const NEITHER = { waiting: undefined, once: undefined };

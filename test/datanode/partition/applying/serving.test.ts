@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { limits } from '../../../../src/common/limits.ts';
+import { applyVersions } from '../../../../src/datanode/commands/rows/apply-versions.ts';
 import { encodeExec } from '../../../../src/datanode/commands/transactions/exec-line.ts';
 import { findKey } from '../../../../src/datanode/encoding/keyspace/keyspace.ts';
 import { findServed } from '../../../../src/datanode/encoding/sessions/served.ts';
@@ -55,11 +56,17 @@ const part = (...waiters: CarriedWaiter[]): WaitingPart => ({ ready: [], waiters
 async function entry(
   texts: readonly (string | readonly Buffer[])[],
   waiting: WaitingPart | undefined,
+  applyVersion?: number,
 ): Promise<ApplyStep> {
   const txn = new Txn(engine);
   txn.beginEntry(++index);
   const lines = texts.map((text) => (typeof text === 'string' ? line(text) : text));
-  const step = await applyCommands(txn, { lines, waiting, once: undefined }, context, state);
+  const step = await applyCommands(
+    txn,
+    { lines, waiting, once: undefined },
+    { ...context, ...(applyVersion !== undefined && { applyVersion }) },
+    state,
+  );
   await engine.write(txn.operations());
   return step;
 }
@@ -311,17 +318,28 @@ test('of a transaction all that it adds', async () => {
   expect(given(step)).toEqual(['1: b 1-1 f v 3-1 f v']);
 });
 
-const GONE = '-UNBLOCKED the stream key no longer exists';
+const GONE = "-NOGROUP No such key 'a' or consumer group 'g' in XREADGROUP with GROUP option";
+const OTHER = '-WRONGTYPE Operation against a key holding the wrong kind of value';
+const UNBLOCKED = '-UNBLOCKED the stream key no longer exists';
 const waits = (key = 'a') => waiter('1', `XREADGROUP GROUP g c BLOCK 0 STREAMS ${key} >`);
 
 test.each([
-  ['DEL a', GONE],
-  ['SET a v', GONE],
-  ['RENAME a b', GONE],
-  ['XGROUP DESTROY a g', '-NOGROUP the consumer group this client was blocked on no longer exists'],
-])('who waits in a group is told that it is gone: %s', async (text, told) => {
+  ['DEL a', GONE, UNBLOCKED],
+  ['SET a v', OTHER, UNBLOCKED],
+  ['RENAME a b', GONE, UNBLOCKED],
+  [
+    'XGROUP DESTROY a g',
+    GONE,
+    '-NOGROUP the consumer group this client was blocked on no longer exists',
+  ],
+])('who waits in a group is told that it is gone: %s', async (text, told, before) => {
   await entry(['XGROUP CREATE a g $ MKSTREAM'], undefined);
   expect(given(await entry([text], part(waits())))).toEqual([`1: ${told}`]);
+  // in its own words by builds before, and so in their entries
+  await entry(['DEL a', 'XGROUP CREATE a g $ MKSTREAM'], undefined);
+  const other = { ...waits(), id: Buffer.from('2') };
+  const older = applyVersions.laterRedis - 1;
+  expect(given(await entry([text], part(other), older))).toEqual([`2: ${before}`]);
 });
 
 test('what was gone before the entry is told when the key is ready', async () => {

@@ -181,6 +181,29 @@ describe('log entries', () => {
     }
   });
 
+  test('with what has changed are of the highest that all know, and are never held back for that', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const body = (...lines: Buffer[][]) => ({ family: 'redis' as const, lines });
+    const version = (of: Envelope['body'], known?: number) => {
+      const knownToAll = known === undefined ? undefined : () => known;
+      return encodeEnvelope({ timeMs: 1, seed: 7, body: of }, knownToAll).readUInt16BE(2);
+    };
+    for (const text of ['XSETID s 1-1', 'xreadgroup GROUP g c STREAMS s >']) {
+      const both = body(words('SET a 1'), words(text));
+      expect([version(both), version(both, 7), version(both, 9)], text).toEqual([7, 7, 9]);
+      const exec = body([...encodeExec([words('SET a 1'), words(text)])]);
+      expect([version(exec), version(exec, 8), version(exec, 9)], text).toEqual([7, 8, 9]);
+    }
+    const waiter = { id: Buffer.from('1'), protocol: 2 as const, asked: false };
+    const line = words('XREADGROUP GROUP g c BLOCK 0 STREAMS s >');
+    const waiting = { ready: [], confirmed: [], waiters: [{ ...waiter, line }] };
+    expect(version({ ...body(words('XADD s * f v')), waiting }, 9)).toBe(9);
+    expect(version(body(words('XADD s * f v')), 9)).toBe(7);
+    const reads = ['XREAD STREAMS s +', 'XREAD COUNT 1 STREAMS s + 1 +', 'XREAD STREAMS + 1'];
+    const versions = reads.map((text) => version(body([...encodeExec([words(text)])]), 9));
+    expect(versions).toEqual([9, 9, 1]);
+  });
+
   test('with what is newer than Redis 7.4 are of the fifth', () => {
     const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
     const versionOf = (...lines: Buffer[][]) => {

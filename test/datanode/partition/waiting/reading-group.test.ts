@@ -47,16 +47,20 @@ test('what is there is read at once; what comes is read by all who wait, and no 
   const leader = await trio.leader();
   await trio.run('write', 'XADD a 1-1 f v', 'XADD a 2-1 f v');
   expect(await ask(leader, '1', 'XREAD BLOCK 0 STREAMS a 0')).toBe('1-1 2-1');
+  expect(await ask(leader, '1', 'XREAD BLOCK 0 STREAMS a b + +')).toBe('2-1');
   const waits = ['2', '3', '4'].map((id) =>
     leader.wait(request(id, 'XREAD COUNT 1 BLOCK 0 STREAMS b a 0 2-1')),
   );
   waits.push(leader.wait(request('5', 'XREAD BLOCK 0 STREAMS a 2-1')));
+  const ofNone = leader.wait(request('6', 'XREAD BLOCK 0 STREAMS b +'));
   expect(await isOpen(waits[3]!)).toBe(true);
   const { raft } = leader.inspect();
   const before = raft.lastIndex;
   await trio.run('write', 'XADD a 3-1 f v');
   expect((await Promise.all(waits)).map(ids)).toEqual(['3-1', '3-1', '3-1', '3-1']);
   expect(raft.lastIndex).toBe(before + 1);
+  await trio.run('write', 'XADD b 1-2 f v');
+  expect(ids(await ofNone)).toBe('1-2');
 });
 
 test('the last ID is told once, and what came behind it is read at any leader', async () => {
