@@ -11,6 +11,7 @@ import { OK, type Reply } from '../resp/reply.ts';
 import { ClientPause } from './client-pause.ts';
 import { LatencySpikes } from './latency-spikes.ts';
 import { Monitors } from './monitors.ts';
+import type { Queued } from './queued.ts';
 import type { ServerSettings } from './settings.ts';
 import { shownArgs } from './shown-args.ts';
 import { SlowLog } from './slow-log.ts';
@@ -21,6 +22,13 @@ export interface CommandWatchWorld {
   readonly logger: Logger;
   readonly stats: ServerStats;
   settings(): ServerSettings;
+}
+
+/** Of an EXEC that arrived at `sinceMs`. */
+export interface ExecTimes {
+  readonly sinceMs: number;
+  /** What commands of the node took, in microseconds, by their lines. */
+  readonly known: ReadonlyMap<readonly Buffer[], number>;
 }
 
 /** Waiting is what it is for: that it takes long means nothing. */
@@ -81,52 +89,68 @@ export class CommandWatch implements NodeWatch {
     if (more > 0) this.#monitors.tellOfMore(session, more, this.#world.clock.wallMs());
   }
 
-  /** A command that arrived at `sinceMs` has its answer; see ServerStats.count for `away`. */
+  /**
+   * A command that arrived at `sinceMs` has its answer; see ServerStats.count for `away`. `isLogged`: the slow
+   * log has it already, by what it ran.
+   */
   answered(
     session: Session,
     command: Command,
     args: readonly Buffer[],
     sinceMs: number,
     reply: Reply,
-    away = false,
+    { away = false, isLogged = false } = {},
   ): void {
     const { clock, stats } = this.#world;
     const microseconds = (clock.monotonicMs() - sinceMs) * 1_000;
     stats.count(command.name, microseconds, reply, away);
-    this.#look(session, command, args, microseconds);
+    if (patient.has(command.name) || command.flags.includes('blocking')) return;
+    this.#lookForSpike(command, microseconds);
+    if (!isLogged) this.#log(session, command.name, args, microseconds);
   }
 
   /**
-   * What EXEC ran, before EXEC itself is `answered`: each command counts by its reply, with its
-   * share of the time. Of a queue so long that counting would hold the others up, EXEC alone counts.
+   * What EXEC ran, before EXEC itself is `answered`: each command counts by its reply, with what it took where
+   * that is known, and else its share of the time. Of a queue so long that counting would hold the others up,
+   * EXEC alone counts. Answers whether one of them is in the slow log: where none took long enough, EXEC is.
    */
-  ran(queue: readonly { readonly name: string }[], sinceMs: number, replies: Reply): void {
+  ran(session: Session, queue: readonly Queued[], times: ExecTimes, replies: Reply): boolean {
     const items = queue.length > COUNTED_MAX ? undefined : itemsOf(replies);
-    if (items === undefined) return;
+    if (items === undefined) return false;
     const { clock, stats } = this.#world;
-    const microseconds = ((clock.monotonicMs() - sinceMs) * 1_000) / queue.length;
-    queue.forEach(({ name }, at) => {
-      stats.count(name, microseconds, items[at] ?? UNSEEN);
+    const known = [...times.known.values()].reduce((sum, took) => sum + took, 0);
+    const others = Math.max(1, queue.length - times.known.size);
+    const share = ((clock.monotonicMs() - times.sinceMs) * 1_000 - known) / others;
+    let isLogged = false;
+    queue.forEach((item, at) => {
+      const line = item.kind === 'data' ? item.line : item.kind === 'node' ? item.args : undefined;
+      const microseconds = (line && times.known.get(line)) ?? Math.max(0, share);
+      stats.count(item.name, microseconds, items[at] ?? UNSEEN);
+      if (line !== undefined && this.#log(session, item.name, line, microseconds)) isLogged = true;
     });
+    return isLogged;
   }
 
-  #look(session: Session, command: Command, args: readonly Buffer[], microseconds: number): void {
-    const { slowLogMicroseconds, latencyThresholdMs } = this.#world.settings();
-    const isSlow = slowLogMicroseconds >= 0 && microseconds >= slowLogMicroseconds;
-    const isSpike = latencyThresholdMs > 0 && microseconds >= latencyThresholdMs * 1_000;
-    if ((!isSlow && !isSpike) || patient.has(command.name)) return;
-    if (command.flags.includes('blocking')) return;
-    const atSeconds = Math.floor(this.#world.clock.wallMs() / 1_000);
+  #lookForSpike(command: Command, microseconds: number): void {
+    const { latencyThresholdMs } = this.#world.settings();
+    if (latencyThresholdMs <= 0 || microseconds < latencyThresholdMs * 1_000) return;
     const event = command.flags.includes('fast') ? 'fast-command' : 'command';
-    if (isSpike) this.latency.note(event, microseconds / 1_000, atSeconds);
-    if (!isSlow) return;
+    const atSeconds = Math.floor(this.#world.clock.wallMs() / 1_000);
+    this.latency.note(event, microseconds / 1_000, atSeconds);
+  }
+
+  /** Answers whether it took so long. */
+  #log(session: Session, name: string, args: readonly Buffer[], microseconds: number): boolean {
+    const { slowLogMicroseconds } = this.#world.settings();
+    if (slowLogMicroseconds < 0 || microseconds < slowLogMicroseconds) return false;
     this.slowLog.add({
-      atSeconds,
+      atSeconds: Math.floor(this.#world.clock.wallMs() / 1_000),
       microseconds: Math.round(microseconds),
-      args: shownArgs(command.name, args),
+      args: shownArgs(name, args),
       client: session.remote,
       clientName: session.clientName.slice(0, limits.shownArgumentBytesMax),
     });
+    return true;
   }
 
   pause(durationMs: number, mode: PauseMode): void {

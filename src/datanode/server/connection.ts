@@ -272,11 +272,11 @@ export class Connection {
   /** A command of one partition has its answer. */
   answered(request: OneRequest, answer: Reply, fate: Fate): void {
     const { command, arrivedMs, slot, line } = request;
-    const { watch } = this.#world;
     const reply = this.#bounded(command, answer);
     const shown = asSent(command, line);
     if (shown !== line && reply.kind === 'error') this.#transaction.refusedWatch(line);
-    watch.answered(this.session, command, shown, arrivedMs, reply, fate === 'not-proposed');
+    const away = fate === 'not-proposed';
+    this.#world.watch.answered(this.session, command, shown, arrivedMs, reply, { away });
     this.#settle(command, slot, reply);
   }
 

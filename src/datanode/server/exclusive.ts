@@ -161,7 +161,7 @@ function runBlocking(
   const arrivedMs = clock.monotonicMs();
   const finish = (reply: Reply, away = false) => {
     session.blocked = undefined;
-    watch.answered(session, command, args, arrivedMs, reply, away);
+    watch.answered(session, command, args, arrivedMs, reply, { away });
     ground.end(slot, reply);
   };
   const moved = ground.redirect(partition, args);

@@ -35,6 +35,9 @@ class ExecRun {
   readonly #request: WaitingRequest;
   readonly #target: ExecTarget;
   readonly #arrivedMs: number;
+  /** What commands of the node took, in microseconds, by their lines. */
+  readonly #took = new Map<CommandLine, number>();
+  #isLogged = false;
 
   constructor(ground: ExclusiveGround, request: WaitingRequest, target: ExecTarget) {
     this.#ground = ground;
@@ -89,7 +92,8 @@ class ExecRun {
     pushes.hold();
     void completeExec(items, data, run, () => session.protocol)
       .then((reply) => {
-        watch.ran(this.#target.queue, this.#arrivedMs, reply);
+        const times = { sinceMs: this.#arrivedMs, known: this.#took };
+        this.#isLogged = watch.ran(session, this.#target.queue, times, reply);
         return reply;
       })
       .catch((failure) => this.#failed(failure))
@@ -99,7 +103,17 @@ class ExecRun {
   #run(row: NodeCommand, line: CommandLine): Reply | Promise<Reply> {
     // what it subscribes to once its subscriptions are ended, nobody would end
     if (this.#isGone) return CLIENT_GONE;
-    return deniedInExec.get(row.name) ?? row.run(line, this.#ground.context());
+    return deniedInExec.get(row.name) ?? this.#timed(row, line);
+  }
+
+  #timed(row: NodeCommand, line: CommandLine): Reply | Promise<Reply> {
+    const { clock } = this.#ground;
+    const startedMs = clock.monotonicMs();
+    const note = () => this.#took.set(line, (clock.monotonicMs() - startedMs) * 1_000);
+    const reply = row.run(line, this.#ground.context());
+    if (reply instanceof Promise) return reply.finally(note);
+    note();
+    return reply;
   }
 
   #failed(failure: unknown): Reply {
@@ -111,7 +125,8 @@ class ExecRun {
   #end(reply: Reply): void {
     const { watch, session, end } = this.#ground;
     const { args, slot } = this.#request;
-    watch.answered(session, this.#target.command, args, this.#arrivedMs, reply);
+    const { command } = this.#target;
+    watch.answered(session, command, args, this.#arrivedMs, reply, { isLogged: this.#isLogged });
     end(slot, reply);
   }
 }

@@ -146,7 +146,7 @@ function answer(
   const { watch } = ground.world;
   const said = asZanSays(reply, fate, sent.args);
   const away = fate === 'not-proposed';
-  watch.answered(ground.session, command, sent.args, sent.arrivedMs, said, away);
+  watch.answered(ground.session, command, sent.args, sent.arrivedMs, said, { away });
   ground.settle(sent, said);
 }
 

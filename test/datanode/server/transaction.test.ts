@@ -312,13 +312,30 @@ test('nothing of a transaction whose watch is broken is counted', async () => {
   expect(await ask('INFO commandstats')).not.toMatch(/cmdstat_get:/);
 });
 
-test('a slow transaction is in SLOWLOG and LATENCY as its EXEC', async () => {
-  await ask('CONFIG SET slowlog-log-slower-than 0 latency-monitor-threshold 20');
+test('a slow transaction is in SLOWLOG by what it ran, each with what it took', async () => {
+  await ask('CONFIG SET slowlog-log-slower-than 50000', 'SLOWLOG RESET');
+  await ask('MULTI', 'SET a 1', 'DEBUG SLEEP 0.06', 'BLPOP a 0', 'EXEC');
+  expect(await ask('SLOWLOG GET')).toMatch(
+    /^\*1\r\n\*6\r\n:\d+\r\n:\d+\r\n:(?:59|[6-9]\d|\d{3,})\d{3}\r\n\*3\r\n\$5\r\nDEBUG\r\n/,
+  );
+  await ask('CONFIG SET slowlog-log-slower-than 0', 'SLOWLOG RESET');
+  await ask('MULTI', 'SET a 1', 'BLPOP a 0', 'AUTH default secret', 'EXEC');
+  const text = await ask('SLOWLOG GET');
+  const names = [...text.matchAll(/\*\d\r\n\$\d+\r\n([A-Z]+)\r\n/g)]
+    .map(([, name]) => name)
+    .filter((name) => name !== 'ECHO');
+  expect(names).toEqual(['AUTH', 'BLPOP', 'SET', 'SLOWLOG']);
+  expect(text).not.toContain('secret');
+});
+
+test('of a transaction in which nothing took that long, EXEC is in SLOWLOG; and in LATENCY always', async () => {
+  await ask('CONFIG SET slowlog-log-slower-than 30000 latency-monitor-threshold 20');
   const open = doors.partitions[a]!.shut();
-  client.send('SLOWLOG RESET', 'MULTI', 'SET a 1', 'EXEC');
+  const sets = Array.from({ length: 100 }, () => 'SET a 1');
+  client.send('SLOWLOG RESET', 'MULTI', ...sets, 'EXEC');
   await client.until(() => doors.partitions[a]!.batches.length === 1);
   setTimeout(open, 40);
-  await client.until((all) => all.endsWith('*1\r\n+OK\r\n'));
+  await client.until((all) => all.endsWith(`*100\r\n${'+OK\r\n'.repeat(100)}`));
   expect(await ask('SLOWLOG GET 1')).toContain('*1\r\n$4\r\nEXEC\r\n');
   expect(await ask('LATENCY LATEST')).toMatch(/^\*1\r\n\*4\r\n\$7\r\ncommand\r\n/);
 });
