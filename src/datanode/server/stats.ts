@@ -86,6 +86,6 @@ function errorCode(reply: Reply): string {
       : reply.kind === 'encoded'
         ? reply.bytes.toString('latin1', 1, ERROR_CODE_CHARACTERS_MAX + 1)
         : '';
-  const code = /^[A-Z][A-Z0-9]*/.exec(text)?.[0] ?? 'ERR';
+  const code = /^[A-Z][A-Z0-9_]*/.exec(text)?.[0] ?? 'ERR';
   return code.slice(0, ERROR_CODE_CHARACTERS_MAX);
 }

@@ -26,8 +26,9 @@ test('a forwarded reply counts by its bytes', () => {
   const encoded = (text: string) => ({ kind: 'encoded', bytes: Buffer.from(text) }) as const;
   stats.count('get', 1, encoded('$1\r\n-\r\n'));
   stats.count('get', 1, encoded('-WRONGTYPE Operation against …\r\n'));
-  expect(stats.byCommand.get('get')).toMatchObject({ calls: 2, failed: 1 });
-  expect([...stats.byErrorCode]).toEqual([['WRONGTYPE', 1]]);
+  stats.count('get', 1, encoded('-MY_CODE of a script\r\n'));
+  expect(stats.byCommand.get('get')).toMatchObject({ calls: 3, failed: 2 });
+  expect(Object.fromEntries(stats.byErrorCode)).toEqual({ WRONGTYPE: 1, MY_CODE: 1 });
 });
 
 test('error codes are bounded in number and length', () => {
