@@ -53,14 +53,15 @@ export function* runLoad(view: WriteView, request: LoadRequest): Slices<Reply> {
   }
   const loading = yield* loadLibrary(code);
   if (!loading.ok) return error(loading.message);
-  const refused = takenName(view, [loading]) ?? roomRefusal(view, [loading], 'replace');
+  const taken = yield* takenName(view, [loading]);
+  const refused = taken ?? roomRefusal(view, [loading], 'replace');
   if (refused !== undefined) return refused;
   yield* keepAll(view, [loading]);
   return bulk(name);
 }
 
-export function runDelete(view: WriteView, name: string): Reply {
-  return removeLibrary(view, name) ? OK : NOT_FOUND;
+export function* runDelete(view: WriteView, name: string): Slices<Reply> {
+  return (yield* removeLibrary(view, name)) ? OK : NOT_FOUND;
 }
 
 export function* runFlush(view: WriteView): Slices<Reply> {
@@ -74,10 +75,10 @@ export function* runRestore(view: WriteView, request: RestoreRequest): Slices<Re
   if (!decoded.ok) return error(decoded.message);
   const loaded = yield* loadAll(decoded.codes);
   if ('kind' in loaded) return loaded;
-  const refused =
-    (policy === 'append' ? keptAlready(view, loaded) : undefined) ??
-    (policy === 'flush' ? undefined : takenName(view, loaded)) ??
-    roomRefusal(view, loaded, policy);
+  const kept = policy === 'append' ? keptAlready(view, loaded) : undefined;
+  if (kept !== undefined) return kept;
+  const taken = policy === 'flush' ? undefined : yield* takenName(view, loaded);
+  const refused = taken ?? roomRefusal(view, loaded, policy);
   if (refused !== undefined) return refused;
   if (policy === 'flush') yield* flushLibraries(view);
   yield* keepAll(view, loaded);
@@ -116,15 +117,18 @@ function keptAlready(view: View, loaded: readonly Loaded[]): Reply | undefined {
   return error(`ERR Library ${found.name} already exists${isSame ? '' : DIFFERS}`);
 }
 
-/** A function of a library that stays has the name of one of these. */
-function takenName(view: View, loaded: readonly Loaded[]): Reply | undefined {
+/** A function of a library that stays has the name of one of these. Of half a million each is looked up. */
+function* takenName(view: View, loaded: readonly Loaded[]): Slices<Reply | undefined> {
   const replaced = new Set(loaded.map(({ library }) => library.name));
+  let taken: string | undefined;
   for (const { library } of loaded) {
-    for (const { name } of library.functions) {
+    yield* eachItem(library.functions, ({ name }) => {
       const found = functionNamed(view, name);
-      if (found === undefined || replaced.has(found.library)) continue;
-      return error(`ERR Function ${name} already exists`);
-    }
+      if (found === undefined || replaced.has(found.library)) return false;
+      taken = name;
+      return true;
+    });
+    if (taken !== undefined) return error(`ERR Function ${taken} already exists`);
   }
   return undefined;
 }
@@ -151,10 +155,6 @@ const NOTHING_KEPT = { libraries: 0, bytes: 0 };
 
 /** First those go that they replace: a function may move from one of these to another. */
 function* keepAll(view: WriteView, loaded: readonly Loaded[]): Slices<void> {
-  yield* eachItem(loaded, ({ library }) => {
-    removeLibrary(view, library.name);
-  });
-  yield* eachItem(loaded, ({ library, code }) => {
-    keepLibrary(view, library, code);
-  });
+  for (const { library } of loaded) yield* removeLibrary(view, library.name);
+  for (const { library, code } of loaded) yield* keepLibrary(view, library, code);
 }

@@ -18,7 +18,7 @@ import { keyAfter } from '../records/key.ts';
 import { unknownVersion } from '../records/record.ts';
 import { systemKey } from '../records/system.ts';
 import { tags } from '../records/tags.ts';
-import type { Slices } from '../steps/slices.ts';
+import { eachItem, type Slices } from '../steps/slices.ts';
 import type { View, WriteView } from '../txn/view.ts';
 
 const VERSION = 1;
@@ -122,20 +122,20 @@ export function libraryBytes({ functions, codeBytes }: KeptLibrary): number {
 }
 
 /** There is none of its name, and none has a function of a name that one of its has. */
-export function keepLibrary(view: WriteView, library: KeptLibrary, code: Buffer): void {
+export function* keepLibrary(view: WriteView, library: KeptLibrary, code: Buffer): Slices<void> {
   const { name, sha, functions } = library;
   const ofCode = Buffer.from(sha, 'hex');
   view.put(libraryKey(name), encodeLibrary(library));
   view.put(codeKey(name), new ByteWriter(code.length + 1).u8(VERSION).raw(code).finish());
-  for (const { name: own, flags } of functions) {
+  yield* eachItem(functions, ({ name: own, flags }) => {
     const record = new ByteWriter(64).u8(VERSION).u8(flags).raw(ofCode);
     view.put(nameKey(own), record.bytes(Buffer.from(own)).bytes(Buffer.from(name)).finish());
-  }
+  });
   count(view, 1, library);
 }
 
 /** Answers whether there was one. */
-export function removeLibrary(view: WriteView, name: string): boolean {
+export function* removeLibrary(view: WriteView, name: string): Slices<boolean> {
   if (!isFunctionName(name)) return false;
   const key = libraryKey(name);
   const record = view.get(key);
@@ -143,7 +143,7 @@ export function removeLibrary(view: WriteView, name: string): boolean {
   const library = decodeLibrary(key, record);
   view.del(key);
   view.del(codeKey(name));
-  for (const { name: own } of library.functions) view.del(nameKey(own));
+  yield* eachItem(library.functions, ({ name: own }) => view.del(nameKey(own)));
   count(view, -1, library);
   return true;
 }

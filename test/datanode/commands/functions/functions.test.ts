@@ -9,6 +9,7 @@ import { Txn } from '../../../../src/datanode/encoding/txn/txn.ts';
 import type { Engine } from '../../../../src/datanode/engine/engine.ts';
 import { createMemoryHost } from '../../../../src/datanode/engine/memory.ts';
 import { runReply } from '../../../../src/datanode/partition/turns/run-ranges.ts';
+import type { Reply } from '../../../../src/datanode/resp/reply.ts';
 import { LonePartition } from '../lone-partition.ts';
 import { hasRedis, RealRedis } from '../real-redis.ts';
 import { replyText } from '../reply-text.ts';
@@ -103,6 +104,39 @@ describe('what a call leaves in its machine no other one sees', () => {
   });
 });
 
+function prepareWrite(line: readonly Buffer[]) {
+  const row = resolveCommand(line);
+  if (row?.kind !== 'write') throw new Error('it writes');
+  const prepared = row.prepare(line);
+  if (!prepared.ok) throw new Error('it is well formed');
+  return prepared.run;
+}
+
+/** A view, and how many records are looked up and changed in one step of who works on it. */
+function counting(txn: Txn) {
+  const counted = new Set<string | symbol>(['get', 'put', 'del']);
+  let now = 0;
+  const most = {
+    ...{ all: 0, atOnce: 0 },
+    between<T>(step: () => T): T {
+      now = 0;
+      const result = step();
+      most.all += now;
+      most.atOnce = Math.max(most.atOnce, now);
+      return result;
+    },
+  };
+  const view = new Proxy(txn, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== 'function') return value;
+      if (counted.has(name)) now++;
+      return value.bind(target);
+    },
+  });
+  return { view, most };
+}
+
 describe('bounds', () => {
   const load = (code: string) => ask('FUNCTION', 'LOAD', code);
   const registering = (n: number, of = '1') =>
@@ -126,6 +160,27 @@ describe('bounds', () => {
       /steps/,
     );
     expect(await ask('FCALL', 'F1000', '0')).toBe('(nil)');
+  });
+
+  test.each([
+    ['LOAD', 'LOAD', registering(3_000, 'local t')],
+    ['LOAD REPLACE', 'LOAD', 'REPLACE', registering(3_000, 'local t')],
+    ['DELETE', 'DELETE', 'many'],
+  ])('others have their turn while names of thousands are kept: %s', async (of, ...words) => {
+    if (of !== 'LOAD') await load(registering(3_000, 'local t'));
+    const line = ['FUNCTION', ...words].map((word) => Buffer.from(word));
+    const { view, most } = counting(new Txn(partition.engine));
+    const context = { nowMs: 0, firstSlot: 0, lastSlot: 16_383, random: () => 0 };
+    const result = prepareWrite(line)(view, context);
+    if ('kind' in result) throw new Error('it did all of it at once');
+    let reply: Reply | undefined;
+    while (reply === undefined) {
+      const step = most.between(() => result.next([]));
+      if (step.done) reply = step.value;
+    }
+    expect(replyText(reply)).not.toMatch(/^\(error\)/);
+    expect(most.atOnce).toBeLessThan(50);
+    expect(most.all).toBeGreaterThan(3_000);
   });
 
   test('names, code, and all that is kept', async () => {
