@@ -8,7 +8,7 @@ import { error, type Reply } from '../../resp/reply.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
 import { argument, SYNTAX_ERROR, shownText, word } from '../rows/args.ts';
 import { ArgumentError, type Command, NO_KEYS, node, read, write } from '../rows/command.ts';
-import { helpReply } from '../rows/help.ts';
+import { helpRow } from '../rows/help.ts';
 import type { Resolve } from '../scripts/inner-command.ts';
 import { scriptKeys } from '../scripts/script-args.ts';
 import { callOf, callReadOnlyOf, parseFunctionCall } from './function-call.ts';
@@ -154,14 +154,7 @@ const functionRows: readonly Command[] = [
     summary: 'Ends nothing: a function ends by itself.',
     run: () => error('NOTBUSY No scripts in execution right now.'),
   }),
-  node({
-    ...column,
-    name: 'function|help',
-    arity: 2,
-    flags: ['loading', 'stale'],
-    summary: 'Lists the subcommands.',
-    run: () => helpReply('function', functionRows),
-  }),
+  helpRow('function', column, () => functionRows),
 ];
 
 /** A call without keys runs where the name of its function would lie as one: all partitions have it. */

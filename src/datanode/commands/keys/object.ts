@@ -13,7 +13,7 @@ import { encodingOfSet } from '../../encoding/sets/set.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { parseInteger } from '../../encoding/strings/string.ts';
 import type { View } from '../../encoding/txn/view.ts';
-import { array, bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { argument, countArgument, SYNTAX_ERROR, syntaxError, word } from '../rows/args.ts';
 import {
   ArgumentError,
@@ -24,6 +24,7 @@ import {
   type RunContext,
   read,
 } from '../rows/command.ts';
+import { helpForm } from '../rows/help.ts';
 import { memoryStats } from './memory-stats.ts';
 
 const SECOND_KEY = { first: 2, last: 2, step: 1 };
@@ -123,7 +124,9 @@ function* runUsage(
   return integer(own + (yield* storedBytes(collectionOf(found, live, live.type), samples)));
 }
 
-const OBJECT_HELP = helpReply('OBJECT', [
+const HELP_LINES = ['HELP', '    Prints this help.'];
+
+const OBJECT_HELP = helpForm('OBJECT', [
   'ENCODING <key>',
   '    Return the kind of internal representation used in order to store the value',
   '    associated with a <key>.',
@@ -136,9 +139,10 @@ const OBJECT_HELP = helpReply('OBJECT', [
   'REFCOUNT <key>',
   '    Return the number of references of the value associated with the specified',
   '    <key>.',
+  ...HELP_LINES,
 ]);
 
-const MEMORY_HELP = helpReply('MEMORY', [
+const MEMORY_HELP = helpForm('MEMORY', [
   'DOCTOR',
   '    Return memory problems reports.',
   'MALLOC-STATS',
@@ -150,14 +154,8 @@ const MEMORY_HELP = helpReply('MEMORY', [
   'USAGE <key> [SAMPLES <count>]',
   '    Return memory in bytes used by <key> and its value. Nested values are',
   '    sampled up to <count> times (default: 5, 0 means sample all).',
+  ...HELP_LINES,
 ]);
-
-/** The form of Redis's own help: simple strings. */
-function helpReply(command: string, lines: readonly string[]): Reply {
-  const first = `${command} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:`;
-  const last = ['HELP', '    Prints this help.'];
-  return array([first, ...lines, ...last].map((text): Reply => ({ kind: 'simple', text })));
-}
 
 const objectColumn = { categories: ['keyspace'], group: 'generic' };
 const memoryColumn = { categories: [], group: 'server', since: '4.0.0' };

@@ -10,7 +10,7 @@ import { array, bulk, error, integer, OK, type Reply } from '../../resp/reply.ts
 import { applyVersions } from '../rows/apply-versions.ts';
 import { argument, SYNTAX_ERROR, word } from '../rows/args.ts';
 import { ArgumentError, type Command, NO_KEYS, node, read, write } from '../rows/command.ts';
-import { helpReply } from '../rows/help.ts';
+import { helpRow } from '../rows/help.ts';
 import { compileScript } from './compiled.ts';
 import { evalOf, evalReadOnlyOf, evalShaOf, evalShaReadOnlyOf } from './eval.ts';
 import type { Resolve } from './inner-command.ts';
@@ -100,15 +100,7 @@ const scriptRows: readonly Command[] = [
     summary: 'Takes NO alone: scripts cannot be debugged.',
     run: runDebug,
   }),
-  node({
-    ...subcommand,
-    name: 'script|help',
-    arity: 2,
-    flags: ['loading', 'stale'],
-    since: '5.0.0',
-    summary: 'Lists the subcommands.',
-    run: () => helpReply('script', scriptRows),
-  }),
+  helpRow('script', { ...subcommand, since: '5.0.0' }, () => scriptRows),
 ];
 
 export function scriptCommands(resolve: Resolve): readonly Command[] {

@@ -30,7 +30,7 @@ import {
   type WriteRun,
   write,
 } from '../rows/command.ts';
-import { helpReply } from '../rows/help.ts';
+import { helpRow } from '../rows/help.ts';
 import { DONE, decodeKept, encodeKept } from './kept-reply.ts';
 import { CARRIED_AT } from './once-line.ts';
 
@@ -197,14 +197,7 @@ const sessionRows: readonly Command[] = [
     parse: (args) => parseId(argument(args, 2)),
     run: (view, id, { nowMs }) => integer(closeSession(view, id, nowMs) ? 1 : 0),
   }),
-  node({
-    ...column,
-    name: 'kv.session|help',
-    arity: 2,
-    flags: ['loading', 'stale'],
-    summary: 'Lists the subcommands.',
-    run: () => helpReply('kv.session', sessionRows),
-  }),
+  helpRow('kv.session', column, () => sessionRows),
 ];
 
 export function onceCommands(resolve: Resolve): readonly Command[] {

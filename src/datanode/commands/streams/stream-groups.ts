@@ -40,7 +40,7 @@ import {
   type RunResult,
   write,
 } from '../rows/command.ts';
-import { helpReply } from '../rows/help.ts';
+import { helpRow } from '../rows/help.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { edgeOrIdArgument, idArgument } from './stream-args.ts';
 import { NO_CONSUMER_LEFT, NO_GROUP_LEFT, noGroupOf, wrongSubcommand } from './stream-errors.ts';
@@ -258,16 +258,7 @@ const groupRows: readonly Command[] = [
     parse: parsePosition('SETID'),
     run: runSetId,
   }),
-  node({
-    ...streamColumn,
-    name: 'xgroup|help',
-    arity: 2,
-    flags: ['loading', 'stale'],
-    keys: NO_KEYS,
-    since: '5.0.0',
-    summary: 'Lists the subcommands.',
-    run: () => helpReply('xgroup', groupRows),
-  }),
+  helpRow('xgroup', { ...streamColumn, since: '5.0.0' }, () => groupRows),
 ];
 
 export const streamGroupCommands: readonly Command[] = [

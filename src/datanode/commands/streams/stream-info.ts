@@ -21,7 +21,7 @@ import {
   type RunResult,
   read,
 } from '../rows/command.ts';
-import { helpReply } from '../rows/help.ts';
+import { helpRow } from '../rows/help.ts';
 import { late, lateReply } from '../rows/late-error.ts';
 import { wrongSubcommand } from './stream-errors.ts';
 import {
@@ -136,16 +136,7 @@ const infoRows: readonly Command[] = [
     parse: parseStreamInfo,
     run: runStreamInfo,
   }),
-  node({
-    ...streamColumn,
-    name: 'xinfo|help',
-    arity: 2,
-    flags: ['loading', 'stale'],
-    keys: NO_KEYS,
-    since: '5.0.0',
-    summary: 'Lists the subcommands.',
-    run: () => helpReply('xinfo', infoRows),
-  }),
+  helpRow('xinfo', { ...streamColumn, since: '5.0.0' }, () => infoRows),
 ];
 
 export const streamInfoCommands: readonly Command[] = [
