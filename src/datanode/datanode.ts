@@ -252,9 +252,9 @@ export class Datanode {
 
   #createBackups(): BackupRouter {
     const { backups } = this.#host;
-    const open: LocalBackups['open'] = async (namespace, partition, group) => {
+    const open: LocalBackups['open'] = async (namespace, partition, group, withLibraries) => {
       const replica = this.#host.local(namespace, partition, group);
-      if (replica !== undefined) return backups.open(replica);
+      if (replica !== undefined) return backups.open(replica, withLibraries);
       throw new KvorumError('NO_PARTITION', 'this node has no replica of the partition');
     };
     return new BackupRouter({

@@ -6,8 +6,10 @@
  *             · 1 open: text namespace, u32 partition, u64 group
  *             · 2 page: text id, u64 offset
  *             · 3 close: text id
+ *             · 4 open, with libraries of functions: as open
  *   answer    u8 version
- *             · open: text id, u64 index, u64 term, u64 time, u64 keys, u64 expires, u64 bytes, u8 RDB version
+ *             · open: text id, u64 index, u64 term, u64 time, u64 keys, u64 expires, u64 bytes, u8 RDB version,
+ *               u32 libraries if they were asked for
  *             · page: u8 whether it is the last, u64 keys, u64 expires, u32 CRC-32, the bytes
  */
 import { ByteRangeError, ByteReader, ByteWriter } from '../../common/bytes.ts';
@@ -22,6 +24,7 @@ export type BackupQuestion =
       readonly namespace: Namespace;
       readonly partition: PartitionId;
       readonly group: GroupId;
+      readonly withLibraries: boolean;
     }
   | { readonly kind: 'page'; readonly id: string; readonly offset: number }
   | { readonly kind: 'close'; readonly id: string };
@@ -30,14 +33,16 @@ export type BackupQuestion =
 export type OpenedState = Omit<BackupState, 'partition' | 'group'>;
 
 const VERSION = 1;
-const kinds = { open: 1, page: 2, close: 3 } as const;
+const kinds = { open: 1, page: 2, close: 3, openWithLibraries: 4 } as const;
 
 export function isBackupQuestion(body: Buffer): boolean {
   return body[0] === requestTags.backup;
 }
 
 export function encodeBackupQuestion(question: BackupQuestion): Buffer {
-  const writer = new ByteWriter(64).u8(requestTags.backup).u8(VERSION).u8(kinds[question.kind]);
+  const withLibraries = question.kind === 'open' && question.withLibraries;
+  const kind = withLibraries ? kinds.openWithLibraries : kinds[question.kind];
+  const writer = new ByteWriter(64).u8(requestTags.backup).u8(VERSION).u8(kind);
   if (question.kind === 'open') {
     const { namespace, partition, group } = question;
     return writer.text(namespace).u32(partition).u64(group).finish();
@@ -59,9 +64,11 @@ export function decodeBackupQuestion(body: Buffer): BackupQuestion {
 
 function readQuestion(reader: ByteReader, kind: number): BackupQuestion {
   switch (kind) {
-    case kinds.open: {
+    case kinds.open:
+    case kinds.openWithLibraries: {
       const [namespace, partition, group] = [reader.text(), reader.u32(), reader.u64()];
-      return { kind: 'open', namespace, partition, group };
+      const withLibraries = kind === kinds.openWithLibraries;
+      return { kind: 'open', namespace, partition, group, withLibraries };
     }
     case kinds.page:
       return { kind: 'page', id: reader.text(), offset: reader.u64() };
@@ -72,7 +79,7 @@ function readQuestion(reader: ByteReader, kind: number): BackupQuestion {
 }
 
 export function encodeOpenedState(state: OpenedState): Buffer {
-  return new ByteWriter(128)
+  const writer = new ByteWriter(128)
     .u8(VERSION)
     .text(state.id)
     .u64(state.index)
@@ -81,8 +88,8 @@ export function encodeOpenedState(state: OpenedState): Buffer {
     .u64(state.keys)
     .u64(state.expires)
     .u64(state.approximateBytes)
-    .u8(state.rdbVersion)
-    .finish();
+    .u8(state.rdbVersion);
+  return (state.libraries === undefined ? writer : writer.u32(state.libraries)).finish();
 }
 
 /** Throws KvorumError BAD_FRAME. */
@@ -94,8 +101,10 @@ export function decodeOpenedState(body: Buffer): OpenedState {
     const [index, term, timeMs] = [reader.u64(), reader.u64(), reader.u64()];
     const [keys, expires] = [reader.u64(), reader.u64()];
     const [approximateBytes, rdbVersion] = [reader.u64(), reader.u8()];
+    const libraries = reader.remaining > 0 ? reader.u32() : undefined;
     reader.end();
-    return { id, index, term, timeMs, keys, expires, approximateBytes, rdbVersion };
+    const counts = { keys, expires, approximateBytes, rdbVersion };
+    return { id, index, term, timeMs, ...counts, ...(libraries !== undefined && { libraries }) };
   });
 }
 

@@ -28,7 +28,12 @@ import type { Router } from './router.ts';
 
 /** The states that this node itself holds. */
 export interface LocalBackups {
-  open(namespace: Namespace, partition: PartitionId, group: GroupId): Promise<BackupState>;
+  open(
+    namespace: Namespace,
+    partition: PartitionId,
+    group: GroupId,
+    withLibraries: boolean,
+  ): Promise<BackupState>;
   page(id: string, offset: number): Promise<BackupPage>;
   close(id: string): Promise<void>;
 }
@@ -59,12 +64,16 @@ export class BackupRouter implements BackupPort {
   }
 
   /** Waits for a leader as any request does. */
-  async open(namespace: Namespace, partition: PartitionId): Promise<BackupState> {
+  async open(
+    namespace: Namespace,
+    partition: PartitionId,
+    withLibraries: boolean,
+  ): Promise<BackupState> {
     const { clock, router } = this.#ground;
     const untilMs = clock.monotonicMs() + limits.holdMs;
     for (;;) {
       try {
-        return await this.#tryOpen(namespace, partition);
+        return await this.#tryOpen(namespace, partition, withLibraries);
       } catch (failure) {
         if (!mayPass(failure) || clock.monotonicMs() >= untilMs) throw failure;
         router.seekLeader({ namespace, partition }, untilMs);
@@ -98,8 +107,8 @@ export class BackupRouter implements BackupPort {
     const { local } = this.#ground;
     switch (question.kind) {
       case 'open': {
-        const { namespace, partition, group } = question;
-        return encodeOpenedState(await local.open(namespace, partition, group));
+        const { namespace, partition, group, withLibraries } = question;
+        return encodeOpenedState(await local.open(namespace, partition, group, withLibraries));
       }
       case 'page':
         return encodeBackupPage(await local.page(question.id, question.offset));
@@ -109,7 +118,11 @@ export class BackupRouter implements BackupPort {
     }
   }
 
-  async #tryOpen(namespace: Namespace, partition: PartitionId): Promise<BackupState> {
+  async #tryOpen(
+    namespace: Namespace,
+    partition: PartitionId,
+    withLibraries: boolean,
+  ): Promise<BackupState> {
     const { node, router, local } = this.#ground;
     const group = router.routes.groupOf(namespace, partition);
     if (group === undefined) {
@@ -117,8 +130,15 @@ export class BackupRouter implements BackupPort {
     }
     const leader = router.leader(namespace, partition)?.node;
     if (leader === undefined) throw new KvorumError('NO_LEADER', 'no leader known');
-    if (leader === node) return local.open(namespace, partition, group);
-    const answer = await this.#ask(leader, { kind: 'open', namespace, partition, group });
+    if (leader === node) return local.open(namespace, partition, group, withLibraries);
+    const place = { kind: 'open', namespace, partition, group } as const;
+    const answer = await this.#ask(leader, { ...place, withLibraries }).catch((failure) => {
+      // an older build does not know what it is asked for: a state without libraries it has
+      if (withLibraries && codeOf(failure) === 'BAD_FRAME') {
+        return this.#ask(leader, { ...place, withLibraries: false });
+      }
+      throw failure;
+    });
     return { ...decodeOpenedState(answer), partition, group };
   }
 

@@ -9,9 +9,16 @@ import type {
 } from '../../../src/datanode/commands/rows/backup-port.ts';
 import { NOW_MS } from './fake-node.ts';
 
-/** A key in each. */
+interface Opened {
+  readonly partition: PartitionId;
+  readonly withLibraries: boolean;
+}
+
+/** A key in each, and a library of functions. */
 export class FakeBackups implements BackupPort {
-  readonly #open = new Map<string, PartitionId>();
+  readonly #open = new Map<string, Opened>();
+  /** Nodes of older builds lead these: they give out no libraries. */
+  readonly older = new Set<PartitionId>();
 
   partitions() {
     return [
@@ -20,18 +27,25 @@ export class FakeBackups implements BackupPort {
     ];
   }
 
-  async open(_namespace: Namespace, partition: PartitionId): Promise<BackupState> {
+  async open(
+    _namespace: Namespace,
+    partition: PartitionId,
+    withLibraries: boolean,
+  ): Promise<BackupState> {
     if (partition > 1) throw new KvorumError('NOT_FOUND', 'there is no such partition');
     const id = `n1/${this.#open.size}`;
-    this.#open.set(id, partition);
+    this.#open.set(id, { partition, withLibraries });
     const place = { partition, group: 7, index: 12, term: 3, timeMs: NOW_MS };
-    return { id, ...place, keys: 1, expires: 0, approximateBytes: 100, rdbVersion: 10 };
+    const libraries = withLibraries && !this.older.has(partition) ? 1 : undefined;
+    return { id, ...place, keys: 1, expires: 0, approximateBytes: 100, rdbVersion: 10, libraries };
   }
 
   async page(id: string, offset: number): Promise<BackupPage> {
-    const partition = this.#open.get(id);
-    if (partition === undefined || offset !== 0) throw new KvorumError('NOT_FOUND', 'no backup');
-    const bytes = Buffer.from(`\0\x01${partition}\x01v`, 'latin1');
+    const open = this.#open.get(id);
+    if (open === undefined || offset !== 0) throw new KvorumError('NOT_FOUND', 'no backup');
+    const { partition, withLibraries } = open;
+    const library = withLibraries && !this.older.has(partition) ? '\xf5\x01l' : '';
+    const bytes = Buffer.from(`${library}\0\x01${partition}\x01v`, 'latin1');
     return { bytes, isLast: true, keys: 1, expires: 0, crc: crc32(bytes) };
   }
 

@@ -12,8 +12,12 @@ import {
 
 const questions: readonly (readonly [BackupQuestion, string])[] = [
   [
-    { kind: 'open', namespace: 'ab', partition: 3, group: 258 },
+    { kind: 'open', namespace: 'ab', partition: 3, group: 258, withLibraries: false },
     '42010100000002616200000003' + '0000000000000102',
+  ],
+  [
+    { kind: 'open', namespace: 'ab', partition: 3, group: 258, withLibraries: true },
+    '42010400000002616200000003' + '0000000000000102',
   ],
   [{ kind: 'page', id: 'n1/a', offset: 5 }, '420102000000046e312f610000000000000005'],
   [{ kind: 'close', id: 'n1/a' }, '420103000000046e312f61'],
@@ -39,6 +43,8 @@ const state = {
 
 test('answers come back as they were', () => {
   expect(decodeOpenedState(encodeOpenedState(state))).toEqual(state);
+  const more = { ...state, libraries: 0 };
+  expect(decodeOpenedState(encodeOpenedState(more))).toEqual(more);
   const page = { bytes: Buffer.from('page'), isLast: true, keys: 7, expires: 1, crc: 0xffff_fffe };
   expect(decodeBackupPage(encodeBackupPage(page))).toEqual(page);
   const empty = { ...page, bytes: Buffer.alloc(0), isLast: false };

@@ -324,7 +324,7 @@ latency|history event
 latency|reset [event]*
 kv.backup|close id:string
 kv.backup|next id:string offset:integer
-kv.backup|open partition:integer
+kv.backup|open partition:integer [LIBRARIES]
 kv.once id:string sequence:integer low:integer command [argument]*
 kv.session|close id:string key:string
 kv.session|open id:string key:string

@@ -3,12 +3,13 @@
  * behind them are the version of the format and a checksum, as in the payload of DUMP.
  */
 import { limits } from '../../../common/limits.ts';
+import { rdbOpcodes } from '../../encoding/rdb/rdb-frame.ts';
 import { openRdbPayload, rdbVersions, sealRdbPayload } from '../../encoding/rdb/rdb-payload.ts';
 import { RdbError, RdbReader } from '../../encoding/rdb/rdb-reader.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 
 /** A library, and what it was before Redis 7.0 was released. */
-const FUNCTION2 = 245;
+const FUNCTION2 = rdbOpcodes.function;
 const FUNCTION_BEFORE = 246;
 /** Redis's own from 7.0 on. */
 const RDB_VERSION = 10;

@@ -19,6 +19,8 @@ export interface BackupState {
   readonly approximateBytes: number;
   /** Of the file that its keys are for. */
   readonly rdbVersion: number;
+  /** Libraries of functions, which come before its keys; undefined: they are not given out with it. */
+  readonly libraries?: number | undefined;
 }
 
 export interface BackupPage {
@@ -42,8 +44,12 @@ export interface BackedPartition {
 export interface BackupPort {
   /** Of a namespace. */
   partitions(namespace: Namespace): readonly BackedPartition[];
-  /** Holds a state in which is all that was acknowledged before, on the node that leads. */
-  open(namespace: Namespace, partition: PartitionId): Promise<BackupState>;
+  /**
+   * Holds a state in which is all that was acknowledged before, on the node that leads. Of a namespace's
+   * libraries of functions each partition has all: one is asked for them. A node of an older build
+   * gives none out.
+   */
+  open(namespace: Namespace, partition: PartitionId, withLibraries: boolean): Promise<BackupState>;
   /** The page behind the first `offset` bytes; a state of which nobody asks for a minute is let go. */
   page(id: string, offset: number): Promise<BackupPage>;
   close(id: string): Promise<void>;

@@ -4,16 +4,21 @@
  */
 import { codeOf, errorTable, messageOf } from '../../../common/errors.ts';
 import { array, bulk, error, integer, OK, type Reply } from '../../resp/reply.ts';
-import { argument, integerArgument, SYNTAX_ERROR } from '../rows/args.ts';
+import { argument, integerArgument, SYNTAX_ERROR, word } from '../rows/args.ts';
 import type { BackupState } from '../rows/backup-port.ts';
 import { ArgumentError, type Command, type CommandFlag } from '../rows/command.ts';
 import { container, type Run, type Subcommand } from '../rows/server-row.ts';
 
-/** KV.BACKUP OPEN partition: names and values in turn. */
+/** KV.BACKUP OPEN partition [LIBRARIES]: names and values in turn. */
 const open: Run = (args, { backups, session }) =>
   answered(async () => {
     const partition = whole(argument(args, 2));
-    return array(fieldsOf(await backups.open(session.namespace, partition)));
+    const [option, more] = args.slice(3);
+    if (more !== undefined || (option !== undefined && word(option) !== 'libraries')) {
+      throw new ArgumentError(SYNTAX_ERROR);
+    }
+    const state = await backups.open(session.namespace, partition, option !== undefined);
+    return array(fieldsOf(state));
   });
 
 function fieldsOf(state: BackupState): readonly Reply[] {
@@ -27,6 +32,7 @@ function fieldsOf(state: BackupState): readonly Reply[] {
     expires: state.expires,
     bytes: state.approximateBytes,
     'rdb-version': state.rdbVersion,
+    ...(state.libraries !== undefined && { libraries: state.libraries }),
   };
   return Object.entries(fields).flatMap(([name, value]) => [
     bulk(name),
@@ -71,7 +77,7 @@ function whole(text: Buffer): number {
 const flags: readonly CommandFlag[] = ['admin', 'noscript', 'no_multi'];
 
 const subcommands: readonly Subcommand[] = [
-  ['open', 3, '0.1.0', 'Holds a state of a partition of the namespace, to be read.', open],
+  ['open', -3, '0.1.0', 'Holds a state of a partition of the namespace, to be read.', open],
   ['next', 4, '0.1.0', 'Returns what follows of a state that is held.', next],
   ['close', 3, '0.1.0', 'Lets a state go.', close],
 ];

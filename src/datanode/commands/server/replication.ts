@@ -89,9 +89,12 @@ class SentFile {
     const { backups, session, nowMs } = this.#context;
     const places = this.#places();
     let [version, keys, expires] = [0, 0, 0];
+    let withLibraries: number | undefined;
     for (const { partition } of places) {
-      const state = await this.#open(partition);
+      const state = await this.#open(partition, withLibraries === undefined);
       await backups.close(state.id);
+      // all have the same, and a file must have each once
+      if (state.libraries !== undefined) withLibraries ??= partition;
       version = Math.max(version, state.rdbVersion);
       keys += state.keys;
       expires += state.expires;
@@ -100,7 +103,9 @@ class SentFile {
     this.isBegun = true;
     session.push(raw(Buffer.from(`${greeting}$EOF:${this.mark.toString('latin1')}\r\n`, 'latin1')));
     await this.#add(encodeRdbFileHead({ version, ...made, keys, expires }));
-    for (const { partition } of places) await this.#addKeys(partition);
+    for (const { partition } of places) {
+      await this.#addPages(partition, partition === withLibraries);
+    }
     await this.#add(RDB_END);
     session.push(raw(this.#crc.digest()));
     await session.taken();
@@ -120,10 +125,10 @@ class SentFile {
   }
 
   /** Where too many are open, in a moment perhaps. */
-  async #open(partition: number): Promise<BackupState> {
+  async #open(partition: number, withLibraries: boolean): Promise<BackupState> {
     for (let left = MANY_BUSY; ; left--) {
       try {
-        return await this.#context.backups.open(this.#namespace, partition);
+        return await this.#context.backups.open(this.#namespace, partition, withLibraries);
       } catch (failure) {
         if (codeOf(failure) !== 'BUSY' || left === 0) throw failure;
         await this.#context.sleep(BUSY_MS);
@@ -131,9 +136,9 @@ class SentFile {
     }
   }
 
-  async #addKeys(partition: number): Promise<void> {
+  async #addPages(partition: number, withLibraries: boolean): Promise<void> {
     const { backups } = this.#context;
-    const { id } = await this.#open(partition);
+    const { id } = await this.#open(partition, withLibraries);
     try {
       let offset = 0;
       for (let isLast = false; !isLast; ) {

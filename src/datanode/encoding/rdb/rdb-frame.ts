@@ -2,11 +2,13 @@
  * What an RDB file has around its keys:
  *
  *   REDIS and its version in four digits · auxiliary fields · the database · about how many keys there are
- *   · keys · the end · CRC-64 of all before it, little-endian
+ *   · libraries of functions · keys · the end · CRC-64 of all before it, little-endian
  */
 import { encodeRdbLength, encodeRdbString } from './rdb-elements.ts';
 
 export const rdbOpcodes = {
+  /** A library of functions, as Redis has them since 7.0. */
+  function: 0xf5,
   auxiliary: 0xfa,
   resize: 0xfb,
   expiresMs: 0xfc,

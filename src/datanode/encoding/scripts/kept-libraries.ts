@@ -26,6 +26,7 @@ const TOTALS_KEY = systemKey('functions');
 const SHA_BYTES = 20;
 const PREFIX = Buffer.concat([Buffer.from([tags.system]), Buffer.from('function')]);
 const LIBRARY_PREFIX = systemKey('function-library:');
+const CODE_PREFIX = systemKey('function-code:');
 const NAME = /^\w+$/;
 /** What a library, and a function, take beside their texts: records with their keys. */
 const RECORDS_BYTES = 256;
@@ -149,11 +150,20 @@ export function* removeLibrary(view: WriteView, name: string): Slices<boolean> {
 }
 
 /** By their names. */
-export function* allLibraries(take: (library: KeptLibrary) => void): Slices<void> {
-  for (let range = rangeOf(LIBRARY_PREFIX); ; ) {
+export function allLibraries(take: (library: KeptLibrary) => void): Slices<void> {
+  return eachRecord(LIBRARY_PREFIX, (key, record) => take(decodeLibrary(key, record)));
+}
+
+/** By their names; asks for nothing but ranges. */
+export function codesOfLibraries(take: (code: Buffer) => void): Slices<void> {
+  return eachRecord(CODE_PREFIX, (key, record) => take(checked(key, record).subarray(1)));
+}
+
+function* eachRecord(prefix: Buffer, take: (key: Buffer, record: Buffer) => void): Slices<void> {
+  for (let range = rangeOf(prefix); ; ) {
     const pairs = yield range;
     if (pairs.length === 0) return;
-    for (const [key, record] of pairs) take(decodeLibrary(key, record));
+    for (const [key, record] of pairs) take(key, record);
     range = { ...range, gte: keyAfter(pairs.at(-1)![0]) };
   }
 }

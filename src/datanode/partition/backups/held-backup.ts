@@ -7,8 +7,9 @@ import { crc32 } from '../../../common/checksum.ts';
 import { KvorumError } from '../../../common/errors.ts';
 import type { BackupPage } from '../../commands/rows/backup-port.ts';
 import { FIELD_DEADLINES, type WrittenKeys, writeKeys } from '../../encoding/rdb/rdb-keys.ts';
+import { writeLibraries } from '../../encoding/rdb/rdb-libraries.ts';
 import { tags } from '../../encoding/records/tags.ts';
-import type { Pacing, RangeSource } from '../../encoding/steps/slices.ts';
+import type { Pacing, RangeSource, Slices } from '../../encoding/steps/slices.ts';
 import { ReadAhead } from '../../encoding/txn/read-ahead.ts';
 import { readRange } from '../../encoding/txn/txn.ts';
 import type { EngineSnapshot } from '../../engine/engine.ts';
@@ -46,6 +47,7 @@ export class HeldBackup {
   readonly #state: EngineSnapshot;
   readonly #pace: Pacing;
   readonly #nowMs: number;
+  readonly #libraries: number | undefined;
   readonly #ranges: Ranges;
   readonly #gate: PageGate;
   readonly #written: WrittenKeys = { keys: 0, expires: 0 };
@@ -58,11 +60,15 @@ export class HeldBackup {
   /** The page that was given last, and how much had been before it. */
   #last: { readonly offset: number; readonly page: BackupPage } | undefined;
 
-  /** `state` is kept (`EngineSnapshot.keep`), and this one's to close. */
-  constructor(state: EngineSnapshot, pace: Pacing, nowMs: number) {
+  /**
+   * `state` is kept (`EngineSnapshot.keep`), and this one's to close. `libraries`: how many libraries of
+   * functions it has, which come before the keys; undefined: none does.
+   */
+  constructor(state: EngineSnapshot, pace: Pacing, nowMs: number, libraries?: number) {
     this.#state = state;
     this.#pace = pace;
     this.#nowMs = nowMs;
+    this.#libraries = libraries;
     this.#ranges = new Ranges(state);
     this.#gate = new PageGate(this.#ranges);
   }
@@ -103,19 +109,29 @@ export class HeldBackup {
   }
 
   #begin(): Promise<void> {
-    const walk = writeKeys(this.#gate, this.#nowMs, this.#written);
     const source: RangeSource = {
       range: (range) => {
         if (this.#isClosed) throw ended();
         return this.#gate.range(range);
       },
     };
-    const run = runRanges(walk, source, this.#pace).then(() => {
+    const run = runRanges(this.#walk(), source, this.#pace).then(() => {
       this.#isOver = true;
     });
     // whoever asks for a page hears of it; perhaps nobody does
     run.catch(() => {});
     return run;
+  }
+
+  *#walk(): Slices<void> {
+    if (this.#libraries !== undefined) {
+      const written = yield* writeLibraries(this.#gate);
+      if (written !== this.#libraries) {
+        const text = `${written} libraries of functions are kept, and ${this.#libraries} were counted`;
+        throw new KvorumError('CORRUPT', text);
+      }
+    }
+    yield* writeKeys(this.#gate, this.#nowMs, this.#written);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Random } from '../../../common/random.ts';
 import type { BackupPage, BackupState } from '../../commands/rows/backup-port.ts';
 import { rdbFileVersions } from '../../encoding/rdb/rdb-frame.ts';
 import { type Counts, readCounts, STATE_KEY } from '../../encoding/records/system.ts';
+import { libraryTotals } from '../../encoding/scripts/kept-libraries.ts';
 import { createView } from '../../encoding/txn/txn.ts';
 import type { EngineSnapshot } from '../../engine/engine.ts';
 import { OK } from '../../resp/reply.ts';
@@ -40,6 +41,7 @@ interface Taken {
   readonly nowMs: number;
   readonly state: ReplicaState;
   readonly counts: Counts;
+  readonly libraries: number;
 }
 
 export class Backups {
@@ -60,8 +62,11 @@ export class Backups {
     return this.#open.size;
   }
 
-  /** Holds the state of now. Rejects unless `replica` leads, and when too many are open. */
-  async open(replica: Replica): Promise<BackupState> {
+  /**
+   * Holds the state of now, with its libraries of functions or without. Rejects unless `replica` leads,
+   * and when too many are open.
+   */
+  async open(replica: Replica, withLibraries: boolean): Promise<BackupState> {
     if (this.#isStopped) throw new KvorumError('STOPPING', 'the node stops');
     if (this.#open.size + this.#opening >= limits.backups.openMax) {
       const text = `${limits.backups.openMax} backups are being taken of this node`;
@@ -69,7 +74,7 @@ export class Backups {
     }
     this.#opening++;
     try {
-      return await this.#hold(replica, await this.#take(replica));
+      return await this.#hold(replica, await this.#take(replica), withLibraries);
     } finally {
       this.#opening--;
     }
@@ -121,10 +126,11 @@ export class Backups {
     throw new KvorumError(code, message);
   }
 
-  async #hold(replica: Replica, taken: Taken): Promise<BackupState> {
+  async #hold(replica: Replica, taken: Taken, withLibraries: boolean): Promise<BackupState> {
     const { node, random } = this.#ground;
     const { state, counts } = taken;
-    const held = new HeldBackup(taken.snapshot, this.#pace, taken.nowMs);
+    const libraries = withLibraries ? taken.libraries : undefined;
+    const held = new HeldBackup(taken.snapshot, this.#pace, taken.nowMs, libraries);
     const open: Open = { replica, held, idle: undefined, asked: Promise.resolve() };
     const id = `${node}/${random.hex(8)}`;
     this.#open.set(id, open);
@@ -142,6 +148,7 @@ export class Backups {
         expires: counts.expires,
         approximateBytes: await replica.slot.engine.approximateBytes(),
         rdbVersion: isNewer ? rdbFileVersions.withFieldDeadlines : rdbFileVersions.plain,
+        libraries,
       };
     } catch (failure) {
       await this.#onFailure(id, open, failure);
@@ -190,8 +197,9 @@ function stateOf(replica: Replica, nowMs: number): Taken {
     if (bytes === undefined) throw new KvorumError('NO_PARTITION', 'the replica has no state yet');
     const state = decodeState(bytes, `replica ${replica.id}`);
     const counts = readCounts(view);
+    const { libraries } = libraryTotals(view);
     snapshot.keep?.();
-    return { snapshot, nowMs, state, counts };
+    return { snapshot, nowMs, state, counts, libraries };
   } catch (failure) {
     void snapshot.close();
     throw failure;

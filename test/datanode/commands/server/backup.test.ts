@@ -14,6 +14,13 @@ test('KV.BACKUP OPEN tells of the state that is held', async () => {
   );
 });
 
+test('KV.BACKUP OPEN with LIBRARIES tells of these as well', async () => {
+  const node = new FakeNode();
+  expect(await ask(node, 'KV.BACKUP OPEN 1 libraries')).toMatch(/libraries\r\n:1\r\n$/);
+  expect(await ask(node, 'KV.BACKUP OPEN 1 books')).toBe('-ERR syntax error\r\n');
+  expect(await ask(node, 'KV.BACKUP OPEN 1 libraries 2')).toBe('-ERR syntax error\r\n');
+});
+
 test('KV.BACKUP NEXT gives its pages, until it is closed', async () => {
   const node = new FakeNode();
   await ask(node, 'KV.BACKUP OPEN 1');
@@ -53,8 +60,8 @@ test.each(['SYNC', 'PSYNC ? -1'])('%s sends a file whose end is marked', async (
   expect(bytes.toString('latin1', bytes.length - 40)).toBe(MARK);
   const rdb = bytes.subarray(at + 47, -40);
   expect(rdb.toString('latin1', 0, 9)).toBe('REDIS0010');
-  // both partitions' keys, one behind the other, and the end
-  const keys = '\0\u00010\u0001v\0\u00011\u0001v\u00ff';
+  // a library, both partitions' keys, one behind the other, and the end
+  const keys = '\u00f5\u0001l\0\u00010\u0001v\0\u00011\u0001v\u00ff';
   expect(rdb.toString('latin1', 0, rdb.length - 8)).toMatch(new RegExp(`\u00fb\u0002\0${keys}$`));
   expect(rdb.subarray(-8)).toEqual(crc64(rdb.subarray(0, -8)));
   expect(node.session.ended).toBe('after-reply');
@@ -93,6 +100,13 @@ test('at the cluster port it is of what CLUSTER SLOTS says that this node has', 
   expect((await file(node, 'SYNC')).toString('latin1')).toContain('\0\u00011\u0001v');
 });
 
+test('libraries come from a partition whose leader gives them out, once', async () => {
+  const node = new FakeNode();
+  node.backups.older.add(0);
+  const text = (await file(node, 'SYNC')).toString('latin1');
+  expect(text).toContain('\0\u00010\u0001v\u00f5\u0001l\0\u00011\u0001v');
+});
+
 test('a follower-read port sends no file', async () => {
   const node = new FakeNode('follower');
   await ask(node, 'REPLCONF rdb-only 1');
@@ -102,7 +116,7 @@ test('a follower-read port sends no file', async () => {
 test('what fails in the midst ends the connection, for a file without its mark is none', async () => {
   const node = new FakeNode();
   await ask(node, 'REPLCONF rdb-only 1');
-  node.backups.page = () => node.backups.open('default', 9).then(() => Promise.reject());
+  node.backups.page = () => node.backups.open('default', 9, false).then(() => Promise.reject());
   await ask(node, 'SYNC');
   expect(node.session.ended).toBe('killed');
 });

@@ -16,10 +16,10 @@ export interface Pages {
 }
 
 /** All pages of what the engine holds now. */
-export async function pagesOf(engine: Engine, nowMs: number): Promise<Pages> {
+export async function pagesOf(engine: Engine, nowMs: number, libraries?: number): Promise<Pages> {
   const state = engine.snapshot();
   state.keep?.();
-  const held = new HeldBackup(state, ALWAYS_DUE, nowMs);
+  const held = new HeldBackup(state, ALWAYS_DUE, nowMs, libraries);
   const pages: Buffer[] = [];
   try {
     for (let offset = 0; ; ) {

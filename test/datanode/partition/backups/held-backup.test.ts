@@ -20,6 +20,39 @@ async function holds(partition: LonePartition): Promise<HeldBackup> {
   return new HeldBackup(state, ALWAYS_DUE, partition.nowMs);
 }
 
+const library = (name: string, more = '') =>
+  `#!lua name=${name}\nredis.register_function('${name}', function() return 1 end)${more}`;
+
+test('libraries of functions come before the keys where they are asked for', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('set', 'k', 'v');
+  for (const name of ['b', 'a']) await partition.call('function', 'load', library(name));
+  const { pages } = await pagesOf(partition.engine, partition.nowMs, 2);
+  const text = (name: string) =>
+    `\u00f5@${String.fromCharCode(library(name).length)}${library(name)}`;
+  expect(pages[0]!.toString('latin1')).toBe(`${text('a')}${text('b')}\0\u0001k\u0001v`);
+  const without = await pagesOf(partition.engine, partition.nowMs);
+  expect(without.pages[0]!.toString('latin1')).toBe('\0\u0001k\u0001v');
+});
+
+test('many libraries are several pages, and those that are missing end it', async () => {
+  const partition = await LonePartition.open();
+  const comment = `--${'x'.repeat(200_000)}`;
+  for (let at = 0; at < 12; at++) {
+    await partition.call('function', 'load', library(`l${at}`, comment));
+  }
+  const { pages } = await pagesOf(partition.engine, partition.nowMs, 12);
+  expect(pages.length).toBe(3);
+  expect(
+    Buffer.concat(pages)
+      .toString('latin1')
+      .match(/#!lua name=l\d+\n/g),
+  ).toHaveLength(12);
+  await expect(pagesOf(partition.engine, partition.nowMs, 13)).rejects.toThrow(
+    '12 libraries of functions are kept, and 13 were counted',
+  );
+});
+
 test('an empty partition is an empty page', async () => {
   const partition = await LonePartition.open();
   expect(await pagesOf(partition.engine, partition.nowMs)).toEqual({
