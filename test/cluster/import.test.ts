@@ -54,6 +54,9 @@ class Source {
   }
 }
 
+const library = (name: string, answer: string) =>
+  `#!lua name=${name}\nredis.register_function('${name}', function() return '${answer}' end)`;
+
 interface Ran {
   readonly code: number;
   readonly stdout: string;
@@ -96,6 +99,8 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     ]);
     ours = new Redis({ port: cluster.gatewayPort(0) });
     await fillEverything(source.client);
+    await source.client.function('LOAD', library('first', 'as it was'));
+    await source.client.function('LOAD', library('second', '2'));
   }, 300_000);
 
   afterAll(async () => {
@@ -107,11 +112,15 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
   test('a file arrives as it is, in every encoding', async () => {
     const file = await source.file();
     const check = await runImport(file, '--check', '--json');
-    expect(JSON.parse(check.stdout)).toMatchObject({ version: 10, hasChecksum: true, left: [] });
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      ...{ version: 10, hasChecksum: true, left: [] },
+      libraries: expect.arrayContaining(['first', 'second']),
+    });
     const ran = await runImport(file);
     expect(ran).toMatchObject({ code: 0 });
     expect(ran.stderr).not.toMatch(/kvorum:/);
     expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
+    expect(await ours.fcall('first', 0)).toBe('as it was');
     const again = await runImport(file);
     expect(again.code).toBe(1);
     expect(again.stderr).toMatch(/the key ".*" is there already: say --on-conflict replace/);
@@ -121,14 +130,21 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     const file = await source.file();
     await ours.set('text:1', 'ours');
     await ours.rpush('list:large', 'ours');
+    await ours.function('LOAD', 'REPLACE', library('first', 'ours'));
     const keys = await source.client.dbsize();
     const dry = await runImport(file, '--dry-run', '--json');
-    expect(JSON.parse(dry.stdout)).toMatchObject({ existed: keys });
+    expect(JSON.parse(dry.stdout)).toMatchObject({ existed: keys, keptLibraries: 2 });
     const kept = await runImport(file, '--on-conflict', 'skip', '--json');
-    expect(JSON.parse(kept.stdout)).toMatchObject({ existed: keys, refused: 0 });
+    expect(JSON.parse(kept.stdout)).toMatchObject({
+      ...{ existed: keys, refused: 0, libraries: 1, keptLibraries: 1 },
+    });
+    const refused = await runImport(file, '--on-conflict', 'skip', '--functions', 'fail');
+    expect(refused.stderr).toMatch(/library of functions first is there already, with other code/);
+    expect(await ours.fcall('first', 0)).toBe('ours');
     expect(await ours.get('text:1')).toBe('ours');
     expect(await ours.lindex('list:large', -1)).toBe('ours');
     expect((await runImport(file, '--on-conflict', 'replace')).code).toBe(0);
+    expect(await ours.fcall('first', 0)).toBe('as it was');
     expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
   }, 300_000);
 
@@ -139,6 +155,7 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     expect(restored).toMatchObject({ code: 0 });
     const again = new Redis({ port: cluster.gatewayPort(1), db: 5 });
     expect(differences(await allKeys(again), await allKeys(ours))).toEqual([]);
+    expect(await again.fcall('second', 0)).toBe('2');
     again.disconnect();
     const second = await run('restore', directory, '--as', 'db5');
     expect(second.stderr).toMatch(/the namespace db5 has \d+ keys already: name another/);
@@ -169,6 +186,9 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
 
   test('a running Redis is followed under load, over a broken link, until both are the same', async () => {
     await ours.flushall();
+    await source.client.function('LOAD', library('third', '3'));
+    const dump = (await source.client.callBuffer('FUNCTION', 'DUMP')) as Buffer;
+    await source.client.function('DELETE', 'third');
     const traffic = new Traffic(source.client);
     const load = traffic.run();
     // lives at the source as long as somebody puts its deadline off
@@ -186,6 +206,9 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     await eventually(120_000, 'it follows', async () => {
       return /slave0:.*state=online.*offset=[1-9]/.test(await source.client.info('replication'));
     });
+    await source.client.function('RESTORE', dump, 'REPLACE');
+    await source.client.function('LOAD', 'REPLACE', library('first', 'from the stream'));
+    await source.client.function('DELETE', 'second');
     await pause(1_000);
     await source.client.call('CLIENT', 'KILL', 'TYPE', 'replica');
     await pause(2_500);
@@ -201,5 +224,8 @@ describe.skipIf(!hasRedis)('kvorum import', () => {
     const told = JSON.parse(stdout.slice(stdout.indexOf('{')));
     expect(told.commands).toBeGreaterThan(100);
     expect(differences(await allKeys(ours), await allKeys(source.client))).toEqual([]);
+    expect(await ours.fcall('first', 0)).toBe('from the stream');
+    expect(await ours.fcall('third', 0)).toBe('3');
+    await expect(ours.fcall('second', 0)).rejects.toThrow('Function not found');
   }, 300_000);
 });

@@ -8,6 +8,7 @@ import { type KeyHead, keyText, type RdbEvent, RdbFileError } from './rdb/rdb-ev
 export class FileCheck {
   readonly #types = new Map<string, { keys: number; bytes: number; deadlines: number }>();
   readonly #left: string[] = [];
+  readonly #libraries: string[] = [];
   #version = 0;
   #hasChecksum = false;
   #database = 0;
@@ -39,6 +40,9 @@ export class FileCheck {
       case 'refused':
         this.#leave(event.head, event.why);
         return;
+      case 'library':
+        this.#libraries.push(event.name);
+        return;
       case 'skipped':
         this.#left.push(event.what);
         return;
@@ -54,9 +58,11 @@ export class FileCheck {
   tell(json: boolean | undefined): void {
     const [version, hasChecksum, left] = [this.#version, this.#hasChecksum, this.#left];
     const types = [...this.#types].map(([name, counts]) => ({ name, ...counts }));
-    if (json) return sayJson({ version, hasChecksum, types, left });
+    const libraries = this.#libraries;
+    if (json) return sayJson({ version, hasChecksum, types, libraries, left });
     const rows = types.map(({ name, keys, deadlines }) => [name, keys, deadlines]);
     for (const line of tableLines(['database and type', 'keys', 'with deadline'], rows)) say(line);
+    if (libraries.length > 0) say(`libraries of functions: ${libraries.join(', ')}`);
     for (const one of left) say(`cannot be imported: ${one}`);
     const sum = hasChecksum ? 'the checksum is right' : 'it has no checksum';
     say(`version ${version} of the format, whole; ${sum}`);
@@ -92,7 +98,7 @@ function decoded(head: KeyHead, body: Buffer): RdbValue | { readonly type: 'larg
 }
 
 /** None of it reads an engine. */
-function finished<Result>(run: Slices<Result>): Result {
+export function finished<Result>(run: Slices<Result>): Result {
   let step = run.next();
   while (!step.done) step = run.next([]);
   return step.value;

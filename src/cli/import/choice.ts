@@ -3,12 +3,15 @@ import { KvorumError } from '../../common/errors.ts';
 import { parseGlob } from '../../datanode/commands/texts/glob.ts';
 import type { Choice } from './importer.ts';
 import { type OnConflict, onConflicts } from './key-writer.ts';
+import { type OnLibrary, onLibraries } from './libraries.ts';
 import type { TargetFlags } from './target.ts';
 
 export interface ImportFlags extends TargetFlags {
   readonly check?: boolean;
   readonly dryRun?: boolean;
   readonly onConflict: string;
+  /** Undefined: as `onConflict`, and replaced where all is begun anew. */
+  readonly functions?: string;
   readonly db?: number;
   readonly namespace?: string;
   readonly match?: string;
@@ -22,10 +25,17 @@ export interface ImportFlags extends TargetFlags {
 
 export function choiceOf(flags: ImportFlags): Choice {
   const { onConflict, db, namespace, match, dryRun, beginAnew } = flags;
+  const functions = flags.functions ?? (beginAnew ? 'replace' : onConflict);
   if (!onConflicts.includes(onConflict as OnConflict)) {
     throw new KvorumError(
       'BAD_ARGUMENT',
       `--on-conflict ${onConflict}: say ${onConflicts.join(', ')}`,
+    );
+  }
+  if (!onLibraries.includes(functions as OnLibrary)) {
+    throw new KvorumError(
+      'BAD_ARGUMENT',
+      `--functions ${functions}: say ${onLibraries.join(', ')}`,
     );
   }
   return {
@@ -33,6 +43,7 @@ export function choiceOf(flags: ImportFlags): Choice {
     namespace,
     match: match === undefined ? undefined : parseGlob(Buffer.from(match)),
     onConflict: onConflict as OnConflict,
+    onLibrary: functions as OnLibrary,
     isDry: dryRun ?? false,
     isAnew: beginAnew ?? false,
   };

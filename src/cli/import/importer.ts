@@ -5,6 +5,7 @@ import type { Client } from '../../sdk/client.ts';
 import { Flight } from './flight.ts';
 import { KeyWriter, type OnConflict } from './key-writer.ts';
 import { LargeWriter } from './large-writer.ts';
+import { Libraries, type OnLibrary } from './libraries.ts';
 import { type KeyHead, keyText, type RdbEvent } from './rdb/rdb-events.ts';
 import type { Report } from './report.ts';
 import type { Target } from './target.ts';
@@ -17,6 +18,7 @@ export interface Choice {
   /** Keys that match alone. */
   readonly match?: Glob | undefined;
   readonly onConflict: OnConflict;
+  readonly onLibrary: OnLibrary;
   /** Nothing is written: what is there already is counted. */
   readonly isDry: boolean;
   /** Namespaces are emptied before the first key comes. */
@@ -37,6 +39,7 @@ export class Importer {
   readonly #flight = new Flight();
   readonly #namespaces: Namespaces;
   readonly #emptied = new Set<Client>();
+  readonly #libraries: Libraries;
   #database = 0;
   /** Where keys of the present database go; undefined: nowhere yet, or nowhere at all. */
   #writer: KeyWriter | undefined;
@@ -48,12 +51,14 @@ export class Importer {
     report: Report,
     namespaces = new Namespaces(choice),
     deadlines: Deadlines = dropPassed,
+    libraries = new Libraries(choice.onLibrary, choice.isDry, report),
   ) {
     this.#target = target;
     this.#choice = choice;
     this.#report = report;
     this.#namespaces = namespaces;
     this.#deadlines = deadlines;
+    this.#libraries = libraries;
   }
 
   /** Undefined: the next may come at once. */
@@ -64,6 +69,8 @@ export class Importer {
         this.#writer = undefined;
         this.#database = event.database;
         return undefined;
+      case 'library':
+        return this.#libraries.add(event.name, event.code);
       case 'skipped':
         this.#report.warn(`${event.what} is left out: kvorum has nothing of the kind`);
         return undefined;
@@ -88,6 +95,7 @@ export class Importer {
   async finish(): Promise<void> {
     this.#writer?.flush();
     await this.#flight.idle();
+    if (this.#libraries.isWaiting) await this.#openFor(this.#choice.database ?? 0);
   }
 
   #small(event: Extract<RdbEvent, { kind: 'string' | 'whole' }>): Promise<void> | undefined {
@@ -119,10 +127,16 @@ export class Importer {
   }
 
   async #open(): Promise<void> {
-    const client = await this.#target.client(this.#namespaces.of(this.#database)!);
+    const client = await this.#openFor(this.#database);
+    this.#writer = new KeyWriter(client, this.#flight, this.#report, this.#choice.onConflict);
+  }
+
+  async #openFor(database: number): Promise<Client> {
+    const client = await this.#target.client(this.#namespaces.of(database)!);
     if (this.#choice.isAnew && !this.#emptied.has(client)) await client.call('FLUSHDB');
     this.#emptied.add(client);
-    this.#writer = new KeyWriter(client, this.#flight, this.#report, this.#choice.onConflict);
+    await this.#libraries.into(client);
+    return client;
   }
 
   /** What a dry run does: it counts. */

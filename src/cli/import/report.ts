@@ -10,6 +10,8 @@ export type Count =
   | 'existed'
   | 'otherDatabases'
   | 'unmatched'
+  | 'libraries'
+  | 'keptLibraries'
   | 'commands'
   | 'splitTransactions'
   | 'ignoredCommands';
@@ -20,6 +22,8 @@ export class Report {
   readonly #warnings = new Set<string>();
   readonly #warn: (text: string) => void;
   refused = 0;
+  /** How many of these are libraries of functions. */
+  refusedLibraries = 0;
 
   /** `warn` is told at once what was left out, by name. */
   constructor(warn: (text: string) => void) {
@@ -54,6 +58,7 @@ export class Report {
   join(other: Report): void {
     for (const [name, count] of other.#counts) this.add(name, count);
     this.refused += other.refused;
+    this.refusedLibraries += other.refusedLibraries;
     this.#refused.push(...other.#refused.slice(0, NAMED_MAX - this.#refused.length));
     for (const text of other.#warnings) this.#warnings.add(text);
   }
@@ -88,6 +93,8 @@ const words: Readonly<Record<Count, string>> = {
   existed: 'that were there already, and kept',
   otherDatabases: 'in other databases',
   unmatched: 'that do not match',
+  libraries: 'libraries of functions',
+  keptLibraries: 'libraries of functions that were there already, and kept',
   commands: 'commands of the source',
   splitTransactions: 'transactions over several partitions, applied in parts',
   ignoredCommands: 'commands that change no key',

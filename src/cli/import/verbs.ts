@@ -10,6 +10,7 @@ export function addImportVerbs(program: Command): void {
     .option('--check', 'only read the file, all of it, and say what is in it')
     .option('--dry-run', 'write nothing: say what would be imported, and what is there already')
     .option('--on-conflict <what>', 'of keys that are there: fail, skip or replace', 'fail')
+    .option('--functions <what>', FUNCTIONS)
     .option('--db <n>', 'only this database of the file', whole)
     .option('--namespace <name>', 'into this namespace (default: 0 into default, n into db<n>)')
     .option('--match <pattern>', 'only keys that match this glob (not with --follow)')
@@ -34,12 +35,17 @@ export function addRestoreVerbs(program: Command): void {
       '--on-conflict <what>',
       'into one with keys too: of keys that are there skip or replace',
     )
+    .option('--functions <what>', FUNCTIONS)
     .option('--parallel <n>', 'files at a time', whole, 4)
     .option('--token <token>', 'of the placedriver, where one is configured (or KVORUM_TOKEN)')
     .action(async (directory, flags) =>
       (await import('../restore/restore.ts')).restore(directory, flags),
     );
 }
+
+const FUNCTIONS =
+  'of libraries of functions that are there with other code: fail, skip or replace (default: as ' +
+  '--on-conflict); none: leave out all of them';
 
 /** Where the keys go. */
 function place(command: Command): Command {

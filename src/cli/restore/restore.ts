@@ -166,7 +166,8 @@ async function restoreFile(
   });
   await importer.finish();
   whole.join(report);
-  const found = report.get('keys') + report.get('expired') + report.get('existed') + report.refused;
+  const refused = report.refused - report.refusedLibraries;
+  const found = report.get('keys') + report.get('expired') + report.get('existed') + refused;
   if (found === file.keys) return;
   whole.refuse(`the file ${file.file}`, `it has ${found} keys, the manifest says ${file.keys}`);
 }

@@ -27,6 +27,8 @@ export type CommandPlan =
       readonly isCopy: boolean;
     }
   | { readonly kind: 'flush'; readonly isAll: boolean }
+  /** It changes libraries of functions, which belong to no database. */
+  | { readonly kind: 'function' }
   /** It is left out, and both are not the same from then on. */
   | { readonly kind: 'refuse'; readonly why: string }
   /** Nothing that follows it would be right. */
@@ -62,7 +64,7 @@ export function planOf(line: Line, partitionOf: (key: Buffer) => number): Comman
       return placed(name, line, partitionOf);
     }
     case 'function':
-      return { kind: 'refuse', why: 'kvorum has no functions' };
+      return { kind: 'function' };
     default:
       return placed(name, line, partitionOf);
   }

@@ -5,6 +5,7 @@ import { bytesText, say } from '../../admin/print.ts';
 import { clientTls } from '../../client-tls.ts';
 import { choiceOf, type ImportFlags, warn } from '../choice.ts';
 import { dropPassed, Importer, Namespaces } from '../importer.ts';
+import { Libraries } from '../libraries.ts';
 import { Progress } from '../progress.ts';
 import { walkStream } from '../rdb-file.ts';
 import { Report } from '../report.ts';
@@ -33,11 +34,12 @@ export async function migrate(from: string, flags: ImportFlags): Promise<void> {
     const isFollowed = flags.follow === true || flags.untilCaughtUp === true;
     const deadlines = new HeldDeadlines(report);
     const ofKey = isFollowed ? deadlines.ofKey : dropPassed;
-    const importer = new Importer(target, choice, report, namespaces, ofKey);
+    const libraries = new Libraries(choice.onLibrary, choice.isDry, report);
+    const importer = new Importer(target, choice, report, namespaces, ofKey, libraries);
     await importPicture(replication.picture, importer, report, flags);
     if (isFollowed) {
       if (!flags.json) say(`${report.get('keys')} keys are there; what the source does follows`);
-      const applier = new StreamApplier(target, namespaces, report, deadlines);
+      const applier = new StreamApplier(target, namespaces, report, deadlines, libraries);
       await follow({ replication, applier, deadlines, target, report, flags });
     }
   } finally {

@@ -3,6 +3,7 @@ import { KvorumError } from '../../../common/errors.ts';
 import type { Client } from '../../../sdk/client.ts';
 import { ClientError } from '../../../sdk/errors.ts';
 import type { Namespaces } from '../importer.ts';
+import type { Libraries } from '../libraries.ts';
 import type { Report } from '../report.ts';
 import type { Target } from '../target.ts';
 import { copyBetween, runAcross } from './across.ts';
@@ -25,6 +26,7 @@ export class StreamApplier {
   readonly #report: Report;
   readonly #lanes: Lanes;
   readonly #deadlines: HeldDeadlines;
+  readonly #libraries: Libraries;
   #database = 0;
   /** Of the database that is selected; undefined: its commands are left out. */
   #client: Client | undefined;
@@ -34,7 +36,14 @@ export class StreamApplier {
   readonly #marks: Mark[] = [];
   #applied = 0;
 
-  constructor(target: Target, namespaces: Namespaces, report: Report, deadlines: HeldDeadlines) {
+  constructor(
+    target: Target,
+    namespaces: Namespaces,
+    report: Report,
+    deadlines: HeldDeadlines,
+    libraries: Libraries,
+  ) {
+    this.#libraries = libraries;
     this.#deadlines = deadlines;
     this.#target = target;
     this.#namespaces = namespaces;
@@ -80,6 +89,7 @@ export class StreamApplier {
       this.#queued = undefined;
       return this.#transaction(queued, mark);
     }
+    if (plan.kind === 'function') return this.#function(line);
     if (plan.kind === 'ignore') return this.#report.add('ignoredCommands');
     if (client === undefined) return this.#report.add('otherDatabases');
     this.#report.add('commands');
@@ -139,6 +149,11 @@ export class StreamApplier {
     }
   }
 
+  async #function(line: Line): Promise<void> {
+    this.#report.add('commands');
+    await this.#alone(line, () => this.#libraries.follow(line));
+  }
+
   async #between(
     client: Client,
     { from, to, database, isCopy }: Extract<CommandPlan, { kind: 'between' }>,
@@ -159,6 +174,7 @@ export class StreamApplier {
     this.#database = database;
     const namespace = this.#namespaces.of(database);
     this.#client = namespace === undefined ? undefined : await this.#target.client(namespace);
+    if (this.#client !== undefined) await this.#libraries.into(this.#client);
     this.#isSelected = true;
   }
 

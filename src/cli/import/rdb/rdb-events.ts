@@ -66,6 +66,8 @@ export type RdbEvent =
   | { readonly kind: 'endOfLarge'; readonly head: KeyHead; readonly refused: string | undefined }
   /** A value that kvorum cannot take, which was read over. */
   | { readonly kind: 'refused'; readonly head: KeyHead; readonly why: string }
+  /** A library of functions; `name` as its code says it, or what there is of it. */
+  | { readonly kind: 'library'; readonly name: string; readonly code: Buffer }
   /** Something of the file beside keys that is left out. */
   | { readonly kind: 'skipped'; readonly what: string }
   /** The file's end, and whether it has a checksum (which is right then). */

@@ -4,6 +4,7 @@
  * a larger one is told in parts.
  */
 import { limits } from '../../../common/limits.ts';
+import { parseMetadata } from '../../../datanode/commands/functions/library-metadata.ts';
 import { rdbTypes } from '../../../datanode/encoding/rdb/rdb-decode.ts';
 import type { RdbReader } from '../../../datanode/encoding/rdb/rdb-reader.ts';
 import type { KeyHead, RdbEvent } from './rdb-events.ts';
@@ -176,8 +177,9 @@ export class RdbParser {
           throw units.failure('functions as release candidates of Redis 7.0 wrote them');
         }
         const text = yield* units.string(limits.valueBytesMax);
-        const name = /^#!\w+ name=(\w+)/.exec(text?.toString('latin1') ?? '')?.[1] ?? '';
-        return { kind: 'skipped', what: `the library of functions ${name}` };
+        if (text !== undefined) return { kind: 'library', name: libraryName(text), code: text };
+        const what = `a library of functions of more than ${limits.valueBytesMax} bytes`;
+        return { kind: 'skipped', what };
       }
       case opcodes.moduleAux: {
         units.doing = "a module's data";
@@ -237,6 +239,13 @@ const NOTHING = 'nothing';
 
 const u8 = (reader: RdbReader) => reader.u8();
 const length = (reader: RdbReader) => reader.length();
+
+/** What its first line says, also where that is none. */
+function libraryName(code: Buffer): string {
+  const metadata = parseMetadata(code);
+  if (metadata.ok) return metadata.name;
+  return code.toString('latin1', 0, SHOWN_BYTES).split('\n', 1)[0]!;
+}
 
 /** Deadlines may lie before 1970. */
 function signedTime(reader: RdbReader): number {

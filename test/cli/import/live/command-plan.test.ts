@@ -33,7 +33,7 @@ describe('what a source tells its replicas', () => {
     ['PUBLISH channel text', ['ignore']],
     ['PFCOUNT a1', ['ignore']],
     ['FLUSHALL', ['flush']],
-    ['FUNCTION LOAD x', ['refuse']],
+    ['FUNCTION LOAD x', ['function']],
     ['JSON.SET a1 . 1', ['refuse']],
     ['SWAPDB 0 1', ['stop']],
     ['MULTI', ['multi']],

@@ -132,7 +132,7 @@ describe('what stands beside values', () => {
     );
     expect(parsed(file, { chunkBytes: 1 }).slice(1)).toMatchObject([
       { kind: 'aux', name: 'redis-ver', value: '7.4.0' },
-      { kind: 'skipped', what: 'the library of functions mylib' },
+      { kind: 'library', name: 'mylib', code: Buffer.from('#!lua name=mylib\nredis.x()') },
       { kind: 'skipped', what: 'data of the module ReJSON-RL' },
       { kind: 'database', database: 3 },
       { kind: 'sizes', keys: 7, deadlines: 2 },
