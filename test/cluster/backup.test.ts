@@ -39,6 +39,7 @@ beforeAll(async () => {
   batch.xgroup('CREATE', 'stream', 'group', '0');
   batch.set('deadline', 'v', 'PXAT', 4_000_000_000_000);
   batch.set('over', 'v', 'PX', 1);
+  for (const name of LIBRARIES) batch.function('LOAD', codeOf(name));
   await batch.exec();
 }, 300_000);
 
@@ -49,6 +50,10 @@ afterAll(async () => {
 }, 300_000);
 
 const DATA_KEYS = KEYS + 6;
+
+const LIBRARIES = ['one', 'two'];
+const codeOf = (name: string) =>
+  `#!lua name=${name}\nredis.register_function('${name}', function(keys) return redis.call('get', keys[1]) end)`;
 
 interface Ran {
   readonly code: number;
@@ -64,6 +69,9 @@ async function verb(...args: readonly string[]): Promise<Ran> {
 }
 
 const backup = (...args: readonly string[]) => verb('backup', ...args, '--data', cluster.data);
+
+/** What files of other partitions tell of libraries. */
+const NONE = Array.from({ length: PARTITIONS - 1 }, () => undefined);
 
 function manifestOf(at: string): Manifest {
   return JSON.parse(readFileSync(join(at, 'manifest.json'), 'utf8'));
@@ -106,6 +114,8 @@ test.skipIf(!hasRedis)(
       expect(await textOf(redis, 'zscore', 'zset', 'b')).toBe('2.5');
       expect(await textOf(redis, 'xinfo', 'groups', 'stream')).toContain('group');
       expect(await textOf(redis, 'pexpiretime', 'deadline')).toContain('4000000000000');
+      for (const name of LIBRARIES)
+        expect(await textOf(redis, 'fcall', name, '1', 'text:1')).toBe('x'.repeat(40));
     });
   },
 );
@@ -115,7 +125,10 @@ test.skipIf(!hasRedis)('at the cluster ports: each what its node leads', async (
   for (const node of [0, 1, 2]) {
     const file = join(directory, `${node}.rdb`);
     await run('redis-cli', ['-p', String(cluster.clusterPort(node)), '--rdb', file]);
-    const own = await loaded(readFileSync(file), sizeOf);
+    const own = await loaded(readFileSync(file), async (redis) => {
+      for (const name of LIBRARIES) expect(await textOf(redis, 'function', 'list')).toContain(name);
+      return sizeOf(redis);
+    });
     expect(own).toBeLessThan(DATA_KEYS);
     keys += own;
   }
@@ -132,9 +145,10 @@ test('kvorum backup writes a file for each partition, and verifies what it wrote
   expect(namespace).toMatchObject({ name: 'default', partitions: PARTITIONS, replicas: 3 });
   expect(namespace!.files.map(({ partition }) => partition)).toEqual([0, 1, 2, 3]);
   expect(namespace!.files.reduce((sum, { keys }) => sum + keys, 0)).toBe(DATA_KEYS);
+  expect(namespace!.files.map(({ libraries }) => libraries)).toEqual([2, ...NONE]);
   expect(readFileSync(join(at, 'users.acl'), 'latin1')).toMatch(/^user default on /);
   expect(readdirSync(at).sort()).toEqual(['default', 'manifest.json', 'users.acl']);
-  expect((await verb('backup', 'verify', at)).code).toBe(0);
+  expect((await verb('backup', 'verify', at)).stdout).toContain(', 2 libraries of functions');
   // a directory that has one is not written over
   expect((await backup(at)).stderr).toContain('has a backup already');
   const file = join(at, 'default', '2.rdb');
@@ -239,8 +253,10 @@ test.skipIf(!hasRedis)(
     const manifest = manifestOf(at);
     expect((await verb('backup', 'verify', at)).code).toBe(0);
     let keys = 0;
-    for (const { file, keys: own } of manifest.namespaces[0]!.files) {
+    for (const { file, keys: own, libraries } of manifest.namespaces[0]!.files) {
       await loaded(readFileSync(join(at, file)), async (redis) => {
+        if (libraries !== undefined)
+          expect(await textOf(redis, 'function', 'dump')).toContain('name=two');
         expect(await sizeOf(redis)).toBe(own);
         keys += own;
         for (const name of counters.names) {

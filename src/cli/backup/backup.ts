@@ -52,10 +52,16 @@ function summaryOf(directory: string, { namespaces, begunMs, endedMs, users }: M
   const files = namespaces.flatMap((one) => one.files);
   const keys = files.reduce((sum, file) => sum + file.keys, 0);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const libraries = files.reduce((sum, file) => sum + (file.libraries ?? 0), 0);
+  const isLacking = files.some((file) => file.libraries === null);
+  const ofFunctions = libraries > 0 ? `, ${libraries} libraries of functions` : '';
+  const lacking = isLacking
+    ? '; without libraries of functions, which older nodes give nobody'
+    : '';
   const told = users === null ? '; without the users, whom this one may not see' : '';
   return (
-    `${directory}: ${keys} keys of ${files.length} partitions, ${bytesText(bytes)}, ` +
-    `in ${durationText(endedMs - begunMs)}${told}`
+    `${directory}: ${keys} keys of ${files.length} partitions${ofFunctions}, ${bytesText(bytes)}, ` +
+    `in ${durationText(endedMs - begunMs)}${lacking}${told}`
   );
 }
 
@@ -166,12 +172,15 @@ class BackupRun {
       const kept: BackedFile[] = [];
       for (const file of before.find((one) => one.name === name)?.files ?? []) {
         const isSame = groups.get(file.partition) === file.group;
+        // as older builds have begun it
+        if (file.partition === all[0]?.partition && typeof file.libraries !== 'number') continue;
         if (isSame && (await fileProblem(this.#directory, file)) === undefined) kept.push(file);
       }
       now.push({ name, partitions, replicas, hash, reads, tags: [...tags], files: kept });
       for (const { partition, slots } of all) {
         if (kept.some((file) => file.partition === partition)) continue;
-        left.push({ namespace: name, partition, slots: [slots[0], slots[1]] });
+        const withLibraries = partition === all[0]!.partition;
+        left.push({ namespace: name, partition, slots: [slots[0], slots[1]], withLibraries });
       }
     }
     this.#manifest.namespaces = now;

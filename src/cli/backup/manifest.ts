@@ -34,6 +34,8 @@ const fileSchema = z.object({
   bytes: count,
   sha256,
   rdbVersion: count,
+  /** Of functions, of the namespace: in its first file. Null: a node of an older build gave none out. */
+  libraries: count.nullable().optional(),
 });
 
 const namespaceSchema = z.object({

@@ -31,6 +31,8 @@ export interface Place {
   readonly namespace: string;
   readonly partition: number;
   readonly slots: [number, number];
+  /** Its file has the libraries of functions as well. */
+  readonly withLibraries: boolean;
 }
 
 const RETRY_MS = 500;
@@ -69,7 +71,7 @@ async function pullFrom(
   const file = `${namespace}/${partition}.rdb`;
   let writer: FileWriter | undefined;
   try {
-    const state = fieldsOf(await gateway.ask('KV.BACKUP', 'OPEN', partition));
+    const state = await openState(gateway, place);
     writer = await FileWriter.create(join(ground.directory, file));
     const counts = await copyPages(ground, gateway, state, writer, written);
     const { bytes } = writer;
@@ -93,6 +95,9 @@ async function pullFrom(
       bytes,
       sha256,
       rdbVersion,
+      ...(place.withLibraries && {
+        libraries: state.has('libraries') ? state.number('libraries') : null,
+      }),
     };
   } catch (failure) {
     await writer?.abandon();
@@ -101,6 +106,21 @@ async function pullFrom(
     gateway.close();
   }
 }
+
+/** Held by the leader; a node of an older build knows nothing of libraries. */
+async function openState(gateway: Gateway, { partition, withLibraries }: Place): Promise<Fields> {
+  const line = ['KV.BACKUP', 'OPEN', partition] as const;
+  if (!withLibraries) return fieldsOf(await gateway.ask(...line));
+  try {
+    return fieldsOf(await gateway.ask(...line, 'LIBRARIES'));
+  } catch (failure) {
+    const isOlder = failure instanceof RefusedError && TOO_MANY_WORDS.test(failure.message);
+    if (!isOlder) throw failure;
+    return fieldsOf(await gateway.ask(...line));
+  }
+}
+
+const TOO_MANY_WORDS = /^ERR wrong number of arguments/;
 
 async function copyPages(
   { throttle, signal, onBytes }: PullGround,
@@ -142,6 +162,7 @@ function pageOf(reply: Reply) {
 interface Fields {
   text(name: string): string;
   number(name: string): number;
+  has(name: string): boolean;
 }
 
 function fieldsOf(reply: Reply): Fields {
@@ -149,7 +170,7 @@ function fieldsOf(reply: Reply): Fields {
   const values = new Map<string, string>();
   for (let at = 0; at < items.length; at += 2) values.set(String(items[at]), String(items[at + 1]));
   const text = (name: string) => values.get(name) ?? '';
-  return { text, number: (name) => Number(text(name)) };
+  return { text, number: (name) => Number(text(name)), has: (name) => values.has(name) };
 }
 
 /** A leader was lost, or many backups are being taken. Damage, and what this user may not do, stay. */

@@ -4,12 +4,15 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { KvorumError, systemCodeOf } from '../../common/errors.ts';
 import { bytesText, ProgressLine, say, tell } from '../admin/print.ts';
+import { librariesIn } from './file-libraries.ts';
 import { INCOMPLETE, MANIFEST, type Manifest, readManifest } from './manifest.ts';
 
 interface ToldFile {
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string;
+  /** Libraries of functions in it. */
+  readonly libraries?: number | null | undefined;
 }
 
 export interface VerifyFlags {
@@ -28,9 +31,11 @@ export async function verifyBackup(directory: string, flags: VerifyFlags): Promi
   if (manifest.users !== null) files.push(manifest.users);
   let bytes = 0;
   let shownMs = performance.now();
+  let libraries = 0;
   for (const file of files) {
-    const problem = await fileProblem(directory, file);
+    const problem = (await fileProblem(directory, file)) ?? (await lackingLibrary(directory, file));
     if (problem !== undefined) problems.push(problem);
+    libraries += file.libraries ?? 0;
     bytes += file.bytes;
     if (performance.now() - shownMs < SHOWN_MS) continue;
     shownMs = performance.now();
@@ -38,8 +43,9 @@ export async function verifyBackup(directory: string, flags: VerifyFlags): Promi
   }
   line.end();
   if (problems.length === 0) {
-    const text = `${directory} is whole: ${files.length} files, ${bytesText(bytes)}`;
-    return tell(flags, text, { directory, files: files.length, bytes, problems });
+    const ofFunctions = `${libraries} libraries of functions`;
+    const text = `${directory} is whole: ${files.length} files, ${bytesText(bytes)}, ${ofFunctions}`;
+    return tell(flags, text, { directory, files: files.length, bytes, libraries, problems });
   }
   if (!flags.json) for (const problem of problems) say(problem);
   throw new KvorumError(
@@ -68,6 +74,16 @@ function lackingPartitions({ namespaces }: Manifest): string[] {
     );
     return lacking.map((at) => `${name}/${at} is missing in the manifest`);
   });
+}
+
+async function lackingLibrary(
+  directory: string,
+  { file, libraries }: ToldFile,
+): Promise<string | undefined> {
+  if (typeof libraries !== 'number') return undefined;
+  const names = await librariesIn(join(directory, file));
+  if (names.length === libraries) return undefined;
+  return `${file} has ${names.length} libraries of functions and should have ${libraries}`;
 }
 
 /** What is wrong with a file, of which all is read; undefined: nothing is. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FileWriter } from '../../../src/cli/backup/file-writer.ts';
 import {
   INCOMPLETE,
@@ -21,7 +21,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 async function written(file: string, text: string) {
   const writer = await FileWriter.create(join(directory, file));
-  await writer.write(Buffer.from(text));
+  await writer.write(Buffer.from(text, 'latin1'));
   const { bytes } = writer;
   return { file, bytes, sha256: await writer.finish() };
 }
@@ -95,6 +95,28 @@ test('a directory without a manifest is no backup, one with a part of it is none
   await expect(verifyBackup(directory, { json: true })).rejects.toThrow('it has no manifest.json');
   await writeManifest(directory, INCOMPLETE, await manifest());
   await expect(verifyBackup(directory, { json: true })).rejects.toThrow('--resume goes on');
+});
+
+/** A file with that library, and nothing else. */
+function rdbOf(library: string): string {
+  const size = String.fromCharCode(library.length);
+  return `REDIS0010\u00fe\0\u00fb\0\0\u00f5${size}${library}\u00ff${'\0'.repeat(8)}`;
+}
+
+test('libraries of functions are counted, in the files themselves', async () => {
+  const told = await manifest();
+  const [file] = told.namespaces[0]!.files;
+  Object.assign(file!, await written('default/0.rdb', rdbOf('#!lua name=a\nx')), { libraries: 1 });
+  await writeManifest(directory, MANIFEST, told);
+  const said = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  await verifyBackup(directory, {});
+  expect(said.mock.calls.join()).toContain(', 1 libraries of functions');
+  said.mockRestore();
+  file!.libraries = 2;
+  await writeManifest(directory, MANIFEST, told);
+  await expect(verifyBackup(directory, { json: true })).rejects.toThrow(
+    'default/0.rdb has 1 libraries of functions and should have 2',
+  );
 });
 
 test('a partition that the manifest does not have is missed', async () => {

@@ -89,7 +89,10 @@ function ground(ports: readonly number[], more: Partial<PullGround> = {}) {
   return { pulls, retries, told };
 }
 
-const place = { namespace: 'default', partition: 3, slots: [0, 10] as [number, number] };
+const place = {
+  ...{ namespace: 'default', partition: 3, slots: [0, 10] as [number, number] },
+  withLibraries: false,
+};
 
 test('pages become a file with head, end and checksum', async () => {
   const { pulls, told } = ground([await node(whole)]);
@@ -101,6 +104,34 @@ test('pages become a file with head, end and checksum', async () => {
   expect(bytes.subarray(-19, -8)).toEqual(Buffer.concat([...pages, Buffer.of(0xff)]));
   expect(told.bytes).toBe(10);
 });
+
+test('libraries of functions are asked for, and counted', async () => {
+  const asked: string[] = [];
+  const knowing = await node((words) => {
+    asked.push(words.join(' '));
+    if (words[1] !== 'OPEN' || opened.kind !== 'array') return whole(words);
+    return array([...opened.items, bulk('libraries'), integer(3)]);
+  });
+  const { pulls } = ground([knowing]);
+  const file = await pullPartition(pulls, { ...place, withLibraries: true });
+  expect(file.libraries).toBe(3);
+  expect(asked).toContain('KV.BACKUP OPEN 3 LIBRARIES');
+  expect((await pullPartition(pulls, place)).libraries).toBeUndefined();
+  expect(asked).toContain('KV.BACKUP OPEN 3');
+});
+
+test.each(['gateway', 'leader'])(
+  'a %s of an older build gives out none, and this is noted',
+  async (who) => {
+    const refusal = error("ERR wrong number of arguments for 'kv.backup|open' command");
+    const older = await node((words) =>
+      who === 'gateway' && words[3] === 'LIBRARIES' ? refusal : whole(words),
+    );
+    const { pulls, retries } = ground([older]);
+    const file = await pullPartition(pulls, { ...place, withLibraries: true });
+    expect([file.libraries, retries]).toEqual([null, []]);
+  },
+);
 
 test('a node that is lost in the midst is left for the next, from the beginning', async () => {
   const lost = await node((words) =>
