@@ -7,6 +7,7 @@ import type { Address } from '../../common/network.ts';
 import { KVORUM_VERSION } from '../../common/version.ts';
 import { encodeRdbFileHead, RDB_END } from '../../datanode/encoding/rdb/rdb-frame.ts';
 import type { Reply } from '../../sdk/connection.ts';
+import { isHopeless } from '../hopeless.ts';
 import { FileWriter } from './file-writer.ts';
 import { Gateway, type Login, RefusedError } from './gateway.ts';
 import type { BackedFile } from './manifest.ts';
@@ -180,6 +181,7 @@ function mayPass(failure: unknown): boolean {
       failure.message,
     );
   }
+  if (isHopeless(messageOf(failure))) return false;
   const code = codeOf(failure);
   return code === 'CONNECTION_LOST' || code === 'STORE_UNAVAILABLE';
 }

@@ -1,11 +1,13 @@
 /** Where an import goes: the namespaces of a cluster, each through a client of its own. */
 import { KvorumError } from '../../common/errors.ts';
 import { Client } from '../../sdk/client.ts';
+import { ClientError } from '../../sdk/errors.ts';
 import type { ClientOptions } from '../../sdk/options.ts';
 import { fetchGet } from '../../sdk/placedriver-source.ts';
 import type { ClientWorld } from '../../sdk/world.ts';
 import { type Place, placedrivers } from '../admin/api.ts';
 import { type ClientTlsFlags, clientTls } from '../client-tls.ts';
+import { isHopeless } from '../hopeless.ts';
 
 export interface TargetFlags extends ClientTlsFlags {
   readonly url?: readonly string[];
@@ -58,15 +60,31 @@ export class Target {
     await Promise.all(open.map((client) => client.close()));
   }
 
+  /** At datanodes that are named lookups tell of their connections as well. */
+  async #enter(client: Client): Promise<void> {
+    const entered = new AbortController();
+    const hopeless = hopelessness(client, this.hasSessions, entered.signal);
+    // the first command says whether the namespace is there, and lets this user in
+    const tried = client.connect().then(() => client.exists('kvorum'));
+    tried.catch(() => {});
+    try {
+      await Promise.race([hopeless, tried]);
+    } catch (failure) {
+      const isRefused = failure instanceof ClientError && isHopeless(failure.message);
+      throw isRefused ? notLetIn(failure) : failure;
+    } finally {
+      entered.abort();
+    }
+  }
+
   async #connect(namespace: string): Promise<Client> {
     const client = new Client({ ...this.#options, namespace }, this.#world);
     try {
-      await client.connect();
-      // the first command says whether the namespace is there, and lets this user in
-      await client.exists('kvorum');
+      await this.#enter(client);
       return client;
     } catch (failure) {
       client.disconnect();
+      if (failure instanceof KvorumError) throw failure;
       const why = failure instanceof Error ? failure.message : String(failure);
       throw new KvorumError(
         'STORE_UNAVAILABLE',
@@ -76,6 +94,29 @@ export class Target {
       );
     }
   }
+}
+
+/** So often in a row, for a node may just be learning of a user. */
+const HOPELESS_TIMES = 2;
+
+/** Rejects when what the client meets over and over no waiting mends. */
+function hopelessness(client: Client, hearsConnections: boolean, signal: AbortSignal) {
+  return new Promise<never>((_, reject) => {
+    let times = 0;
+    const hear = (error: Error) => {
+      const isOfLookup = error instanceof ClientError;
+      if (!isOfLookup && !hearsConnections) return;
+      times = isHopeless(error.message) ? times + 1 : 0;
+      if (times === HOPELESS_TIMES) reject(notLetIn(error));
+    };
+    client.on('error', hear);
+    signal.addEventListener('abort', () => client.off('error', hear), { once: true });
+  });
+}
+
+function notLetIn(cause: Error): KvorumError {
+  const text = `the cluster does not let this client in: ${cause.message}`;
+  return new KvorumError('BAD_ARGUMENT', text, { cause });
 }
 
 interface Way {

@@ -181,6 +181,14 @@ test.each([
   expect(retries).toEqual([]);
 });
 
+test('so does a wrong password, which is no lost connection', async () => {
+  const wrong = error('WRONGPASS invalid username-password pair or user is disabled.');
+  const port = await node((words) => (/^auth$/i.test(words[0]!) ? wrong : whole(words)));
+  const { pulls, retries } = ground([port], { login: { username: 'backup', password: 'old' } });
+  await expect(pullPartition(pulls, place)).rejects.toThrow('default/3: WRONGPASS invalid');
+  expect(retries).toEqual([]);
+});
+
 test('patience has an end', async () => {
   const { pulls } = ground([await node(() => error('CLUSTERDOWN NO_LEADER: none'))], {
     patienceMs: 0,

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KvorumError, messageOf } from '../../../common/errors.ts';
+import { isHopeless } from '../../hopeless.ts';
 import { type Place, ReplicaLink, type Source } from './replica-link.ts';
 import { Spool } from './spool.ts';
 
@@ -128,6 +129,7 @@ export class Replication {
       try {
         link = await ReplicaLink.open(this.#source);
       } catch (failure) {
+        if (isHopeless(messageOf(failure))) throw failure;
         this.#warn(`the source cannot be reached: ${messageOf(failure)}`);
         continue;
       }
