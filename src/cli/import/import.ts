@@ -11,9 +11,7 @@ import { Target } from './target.ts';
 /** A file, or `-`. */
 export async function importFrom(file: string | undefined, flags: ImportFlags): Promise<void> {
   const { from } = flags;
-  if (flags.match !== undefined && (flags.follow || flags.untilCaughtUp)) {
-    throw new KvorumError('BAD_ARGUMENT', 'a stream is followed as a whole: --match is not for it');
-  }
+  refuseTogether(flags);
   if (from === undefined && file !== undefined) return importFile(file, flags);
   if (from === undefined || file !== undefined) {
     const text =
@@ -21,6 +19,17 @@ export async function importFrom(file: string | undefined, flags: ImportFlags): 
     throw new KvorumError('BAD_ARGUMENT', text);
   }
   await (await import('./live/migrate.ts')).migrate(from, flags);
+}
+
+/** Throws BAD_ARGUMENT for flags that would be passed over. */
+function refuseTogether({ from, check, dryRun, match, follow, untilCaughtUp }: ImportFlags): void {
+  const isFollowed = follow || untilCaughtUp;
+  let text: string | undefined;
+  if (match !== undefined && isFollowed) {
+    text = 'a stream is followed as a whole: --match is not for it';
+  } else if (dryRun && isFollowed) text = 'what a stream does is done: --dry-run is not for it';
+  else if (check && from !== undefined) text = '--check reads a file: --from is not for it';
+  if (text !== undefined) throw new KvorumError('BAD_ARGUMENT', text);
 }
 
 async function importFile(path: string, flags: ImportFlags): Promise<void> {

@@ -133,7 +133,8 @@ export class Importer {
 
   async #openFor(database: number): Promise<Client> {
     const client = await this.#target.client(this.#namespaces.of(database)!);
-    if (this.#choice.isAnew && !this.#emptied.has(client)) await client.call('FLUSHDB');
+    const { isAnew, isDry } = this.#choice;
+    if (isAnew && !isDry && !this.#emptied.has(client)) await client.call('FLUSHDB');
     this.#emptied.add(client);
     await this.#libraries.into(client);
     return client;
