@@ -29,14 +29,14 @@ export function addRestoreVerbs(program: Command): void {
     .description('bring the namespaces of a backup into a cluster, whatever its nodes are')
     .option('--namespace <name>', 'only these; several: all of them', several)
     .option('--as <name>', 'into a namespace of another name')
-    .option('--partitions <n>', 'of a namespace that is made (default: as it was)', whole)
-    .option('--replicas <n>', 'the same (default: as it was, or all nodes when fewer)', whole)
+    .option('--partitions <n>', 'of a namespace that is made (default: as it was)', oneOrMore)
+    .option('--replicas <n>', 'the same (default: as it was, or all nodes when fewer)', oneOrMore)
     .option(
       '--on-conflict <what>',
       'into one with keys too: of keys that are there skip or replace',
     )
     .option('--functions <what>', FUNCTIONS)
-    .option('--parallel <n>', 'files at a time', whole, 4)
+    .option('--parallel <n>', 'files at a time', oneOrMore, 4)
     .option('--token <token>', 'of the placedriver, where one is configured (or KVORUM_TOKEN)')
     .action(async (directory, flags) =>
       (await import('../restore/restore.ts')).restore(directory, flags),
@@ -67,4 +67,11 @@ function whole(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 0) return value;
   throw new InvalidArgumentError('must be a whole number.');
+}
+
+/** With none at a time nothing would be done, and that be called a success. */
+function oneOrMore(text: string): number {
+  const value = whole(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError('must be 1 or more.');
 }
