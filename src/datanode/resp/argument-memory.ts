@@ -65,3 +65,11 @@ function beginSlab(): void {
   slabMemory = slab.buffer;
   used = 0;
 }
+
+/** From so many arguments on they count by themselves in what a request holds. */
+const MANY_ARGUMENTS = 64;
+
+/** Of a request in memory: many small arguments take more than they did on the wire. */
+export function heldBytes({ length }: readonly Buffer[], wireBytes: number): number {
+  return length < MANY_ARGUMENTS ? wireBytes : wireBytes + length * ARGUMENT_BYTES;
+}

@@ -8,20 +8,18 @@ import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
 import type { Queued } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
-import { ARGUMENT_BYTES } from '../resp/argument-memory.ts';
+import { heldBytes } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 import { createRequestParser, type RequestParser, TLS_HELLO } from '../resp/request-parser.ts';
 import type { ConnectionWorld } from './connection-world.ts';
 import { HeldByClient } from './held-by-client.ts';
 import type { LaneSet } from './lane-set.ts';
+import { LatePushes } from './late-pushes.ts';
 import { Output } from './output.ts';
 import { ReplyQueue, type ReplySlot } from './reply-queue.ts';
 import { ReplyRoom } from './reply-room.ts';
 import { TakenWaiters } from './taken.ts';
 import { WalkTime } from './walk-time.ts';
-
-/** From so many arguments on they count by themselves in what a request holds. */
-const MANY_ARGUMENTS = 64;
 
 /** Whose stream it is. */
 export interface StreamOwner {
@@ -60,6 +58,7 @@ export class ClientStream {
   readonly #owner: StreamOwner;
   readonly #parser: RequestParser;
   readonly #replies = new ReplyQueue();
+  readonly #late: LatePushes;
   readonly #held: HeldByClient;
   readonly #taken: TakenWaiters;
   #flushAsked = false;
@@ -70,7 +69,7 @@ export class ClientStream {
   /** Reads on in a later turn. */
   #resting = false;
   /** Handed over before anything else is. */
-  #late: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
+  #next: { readonly args: CommandLine; readonly slot: ReplySlot } | undefined;
   /** Spent on what came since it last rested. */
   readonly #time: WalkTime;
   /** Ends once all that came is answered; until then requests are taken. */
@@ -87,6 +86,7 @@ export class ClientStream {
     this.output = new Output(stream, this.#replies, world);
     this.room = new ReplyRoom(stream, this.#replies, this.output, world.replies);
     this.#taken = new TakenWaiters(this.room.isTaken);
+    this.#late = new LatePushes(world.clock, () => this.#closed);
     this.#held = new HeldByClient(stream, world, this.output);
     this.#parser = createRequestParser({
       bulkBytesMax: limits.requestBulkBytesMax,
@@ -129,11 +129,12 @@ export class ClientStream {
     this.settle(this.#replies.insert(behind, this.#owner.protocol()), reply);
   }
 
-  /** Behind every reply that is known; when none of them waits for another, by `pushes` at once. */
+  /** Behind every reply that is known; when none of them waits long for another, by `pushes` at once. */
   tellBehindKnown(bytes: Buffer, pushes: { push(bytes: Buffer): void }): void {
     const slot = this.#replies.insertBehindKnown(this.#owner.protocol());
-    if (slot === undefined) pushes.push(bytes);
-    else this.settle(slot, { kind: 'encoded', bytes });
+    if (slot === undefined) return pushes.push(bytes);
+    this.settle(slot, { kind: 'encoded', bytes });
+    this.#late.note(slot, () => pushes.push(bytes));
   }
 
   settle(slot: ReplySlot, reply: Reply): void {
@@ -219,7 +220,7 @@ export class ClientStream {
       if (!this.#time.isUsedUp || this.#resting) return;
     } else {
       // to look at thousands of arguments is a turn's work, as it was to read them
-      this.#late = { args, slot };
+      this.#next = { args, slot };
     }
     this.#parser.pause();
     this.#rest();
@@ -227,9 +228,9 @@ export class ClientStream {
 
   /** Behind a rest. */
   #goOn(): void {
-    if (this.#late !== undefined) {
-      const { args, slot } = this.#late;
-      this.#late = undefined;
+    if (this.#next !== undefined) {
+      const { args, slot } = this.#next;
+      this.#next = undefined;
       this.#owner.onRequest(args, slot);
     }
     if (!this.#paused && !this.#closing) this.#walk();
@@ -357,9 +358,4 @@ export class ClientStream {
     this.gone.abort();
     this.#owner.onClose();
   }
-}
-
-/** Of a request in memory: many small arguments take more than they did on the wire. */
-function heldBytes({ length }: CommandLine, wireBytes: number): number {
-  return length < MANY_ARGUMENTS ? wireBytes : wireBytes + length * ARGUMENT_BYTES;
 }

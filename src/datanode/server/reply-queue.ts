@@ -14,6 +14,8 @@ export interface ReplySlot {
   silent: boolean;
   /** Nothing can be said to it: the connection ends here. */
   ends: boolean;
+  /** It has left. */
+  isTaken: boolean;
 }
 
 /** Slots already sent are dropped from the array once they are this many. */
@@ -101,6 +103,7 @@ export class ReplyQueue {
     const slot = this.first;
     if (slot?.reply === undefined) return undefined;
     this.#head++;
+    slot.isTaken = true;
     this.#requestBytes -= slot.requestBytes;
     this.#readyBytes -= slot.bytes;
     if (this.#head === this.#slots.length) {
@@ -117,5 +120,6 @@ export class ReplyQueue {
 }
 
 function newSlot(requestBytes: number, protocol: Protocol): ReplySlot {
-  return { requestBytes, reply: undefined, bytes: 0, protocol, silent: false, ends: false };
+  const plain = { silent: false, ends: false, isTaken: false };
+  return { requestBytes, reply: undefined, bytes: 0, protocol, ...plain };
 }

@@ -263,3 +263,41 @@ describe('replies to reads that are large together', () => {
     ]);
   });
 });
+
+describe('what tells a client that it has to forget something', () => {
+  const bytes = Buffer.from('forget');
+
+  test('comes behind replies that are known, and at once as well when others hold those back', async () => {
+    const { clock, stream, client, requests, send } = open();
+    const pushed: string[] = [];
+    const pushes = { push: (one: Buffer) => void pushed.push(`${one}`) };
+    send('A', 'B');
+    client.settle(requests[1]!.slot, OK);
+    client.tellBehindKnown(bytes, pushes);
+    expect(pushed).toEqual([]);
+    while (await clock.step());
+    expect(pushed).toEqual(['forget']);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(500);
+    client.settle(requests[0]!.slot, OK);
+    while (await clock.step());
+    expect(stream.written).toBe('+OK\r\n+OK\r\nforget');
+    expect(pushed).toEqual(['forget']);
+  });
+
+  test('comes once when they leave soon, and to nobody who has gone', async () => {
+    const { clock, stream, client, requests, send } = open();
+    const pushed: string[] = [];
+    const pushes = { push: (one: Buffer) => void pushed.push(`${one}`) };
+    send('A', 'B', 'C', 'D');
+    client.settle(requests[1]!.slot, OK);
+    client.tellBehindKnown(bytes, pushes);
+    client.settle(requests[0]!.slot, OK);
+    while (await clock.step());
+    expect(stream.written).toBe('+OK\r\n+OK\r\nforget');
+    client.settle(requests[3]!.slot, OK);
+    client.tellBehindKnown(bytes, pushes);
+    client.destroy();
+    while (await clock.step());
+    expect(pushed).toEqual([]);
+  });
+});
