@@ -171,9 +171,12 @@ export class TrackedClient implements ClientTracking {
       feed.keys.remove(name, this);
       return true;
     }
-    reader.epoch = this.epoch;
-    // of what nothing is known, everything that comes is news
-    reader.seen = Math.max(1, under.seenOf(key));
+    // what an earlier command answered may be kept beside this, by its own name: that is older
+    if (!this.#has(reader)) {
+      reader.epoch = this.epoch;
+      // of what nothing is known, everything that comes is news
+      reader.seen = Math.max(1, under.seenOf(key));
+    }
     this.feeds.add(feed);
     return isOwed;
   }

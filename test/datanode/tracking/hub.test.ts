@@ -159,6 +159,19 @@ test('a value from before is ended at once, and what comes then behind its reply
   expect(told()).toEqual(['a']);
 });
 
+test('what another command of the client has seen already ends what it had before', async () => {
+  hub.enable(session, plain);
+  await run('GET a', 11);
+  // its caches are by command: this reply replaces nothing
+  await run('MGET a b', 12);
+  expect(told()).toEqual([]);
+  await changed(12, 'a');
+  expect(told()).toEqual(['a']);
+  await run('GET a', 12);
+  await changed(12, 'a');
+  expect(told()).toEqual([]);
+});
+
 test('what it writes itself is told behind the reply, and with NOLOOP not at all', async () => {
   for (const noLoop of [false, true]) {
     hub.enable(session, { ...plain, noLoop });
