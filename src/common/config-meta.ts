@@ -1,10 +1,8 @@
 /** Settings of the way to the metadata store: addresses, certificates, and who asks. */
-import { dirname, isAbsolute, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { endpointsField } from './config-fields.ts';
-import { type Disk, readFile } from './disk.ts';
-import { KvorumError, messageOf } from './errors.ts';
-import { limits } from './limits.ts';
+import type { FileSettings, SomeFiles } from './tls/config.ts';
 
 const fileField = z.string().min(1).optional();
 
@@ -30,43 +28,45 @@ export interface MetaAccess extends Files {
   readonly password?: string | undefined;
 }
 
-/** As the store's client takes it; in PEM. */
-export interface StoreAccess {
-  readonly credentials?: {
-    readonly authorities?: string;
-    readonly certificate?: string;
-    readonly key?: string;
-  };
-  readonly auth?: { readonly user: string; readonly password: string };
+/** Whom an etcd with authentication knows. */
+export interface StoreAuth {
+  readonly user: string;
+  readonly password: string;
 }
 
-/** Reads the files, where the store speaks TLS; rejects with BAD_CONFIG. */
-export async function storeAccess(
-  { meta, tls }: { readonly meta: MetaAccess; readonly tls: Files },
-  { disk, configFile }: { readonly disk: Disk; readonly configFile: string },
-  isSecure = meta.endpoints?.[0]?.startsWith('https:') ?? false,
-): Promise<StoreAccess> {
-  const { user, password = '' } = meta;
-  const auth = user === undefined ? {} : { auth: { user, password } };
-  if (!isSecure) return auth;
-  const read = async (field: keyof Files) => {
+/** What is shown to the store, and whom to believe there; in PEM. */
+export interface StoreCredentials {
+  readonly authorities: string | undefined;
+  readonly certificate: string | undefined;
+  readonly key: string | undefined;
+}
+
+/** As the store's client takes who asks; without `user` nobody in particular. */
+export function storeAuth({ user, password = '' }: MetaAccess): { readonly auth?: StoreAuth } {
+  return user === undefined ? {} : { auth: { user, password } };
+}
+
+/** Whether the store is reached over TLS: all its members are, or none. */
+export function isSecureStore({ endpoints }: MetaAccess): boolean {
+  return endpoints?.[0]?.startsWith('https:') ?? false;
+}
+
+/** The files for a store that speaks TLS, and the settings that name them. */
+export function storeFiles(
+  meta: MetaAccess,
+  tls: Files,
+  configDir: string,
+): { readonly files: SomeFiles; readonly settings: FileSettings } {
+  const place = (field: keyof Files) => {
     const path = meta[field] ?? tls[field];
-    if (path === undefined) return undefined;
-    const place = isAbsolute(path) ? path : join(dirname(configFile), path);
-    try {
-      return (await readFile(disk, place, limits.tlsFileBytesMax)).toString('latin1');
-    } catch (cause) {
-      throw new KvorumError('BAD_CONFIG', `${field} ${place}: ${messageOf(cause)}`, { cause });
-    }
+    return path === undefined || isAbsolute(path) ? path : join(configDir, path);
   };
-  const [authorities, certificate, key] = [
-    await read('ca-file'),
-    await read('cert-file'),
-    await read('key-file'),
-  ];
-  const credentials = {
-    ...(authorities !== undefined && { authorities }),
-    ...(certificate !== undefined && key !== undefined && { certificate, key }),
-  };
-  return { credentials, ...auth };
+  const setting = (field: keyof Files) => `${meta[field] === undefined ? 'tls' : 'meta'}.${field}`;
+  const of = <T>(get: (field: keyof Files) => T) => ({
+    authorities: get('ca-file'),
+    certificate: get('cert-file'),
+    key: get('key-file'),
+  });
+  const files = Object.entries(of(place)).filter(([, path]) => path !== undefined);
+  return { files: Object.fromEntries(files), settings: of(setting) };
 }

@@ -1,11 +1,11 @@
 /** Start-up of a datanode process, as a table of contents. */
 import type { Clock } from '../common/clock.ts';
-import { storeAccess } from '../common/config-meta.ts';
+import { isSecureStore, storeAuth } from '../common/config-meta.ts';
 import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
-import { httpTlsOf, keepCredentials } from '../common/tls/process-credentials.ts';
+import { httpTlsOf, keepAllCredentials } from '../common/tls/process-credentials.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import type { ProcessUsage } from './commands/rows/node-context.ts';
 import type { DatanodeConfig } from './config.ts';
@@ -40,11 +40,16 @@ export async function startDatanode(
   world: DatanodeWorld,
 ): Promise<RunningDatanode> {
   const dataDir = config['data-dir'];
-  const credentials = await keepCredentials(config.tls, world);
+  const kept = await keepAllCredentials(config, isSecureStore(config.meta), world);
+  const { doors: credentials } = kept;
   const peers = peerNetwork(config.tls, world, credentials);
-  const access = await storeAccess(config, world);
   const lock = await lockDataDir(world, dataDir);
-  const store = connectEtcd({ ...world, ...access, urls: config.meta.endpoints });
+  const store = connectEtcd({
+    ...world,
+    ...storeAuth(config.meta),
+    credentials: kept.store,
+    urls: config.meta.endpoints,
+  });
   const engines = createLevelHost({
     dir: `${dataDir}/engines`,
     disk: world.disk,
@@ -69,13 +74,13 @@ export async function startDatanode(
   await datanode.ready();
   return {
     ports: { ...datanode.ports, http: door.port },
-    reload: credentials && (() => credentials.reload()),
+    reload: kept.reload,
     async stop(options) {
       door.stopping();
       await datanode.stop(options);
       await door.close();
       await store.close();
-      credentials?.stop();
+      kept.stop();
       await lock.release();
     },
   };

@@ -4,8 +4,8 @@
  */
 import { noop } from 'cockatiel';
 import { Etcd3, type IKeyValue } from 'etcd3';
-import type { Clock } from '../common/clock.ts';
-import type { StoreAccess } from '../common/config-meta.ts';
+import type { Clock, Timer } from '../common/clock.ts';
+import type { StoreAuth, StoreCredentials } from '../common/config-meta.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
@@ -21,10 +21,12 @@ export interface EtcdOptions {
   readonly logger: Logger;
   /** `http://host:port` of each member. */
   readonly urls: readonly string[];
-  /** For https; in PEM. Without authorities those that Node.js believes are. */
-  readonly credentials?: StoreAccess['credentials'];
-  /** Whom an etcd with authentication knows. */
-  readonly auth?: StoreAccess['auth'];
+  /**
+   * For https, looked at for each call: they may be replaced. Without authorities those that Node.js
+   * believes are.
+   */
+  readonly credentials?: { readonly current: Partial<StoreCredentials> } | undefined;
+  readonly auth?: StoreAuth;
   /** Of one call; default 3,000. */
   readonly timeoutMs?: number;
   /** How often a watch looks whether its member still hears of changes; default 10,000. */
@@ -37,7 +39,6 @@ const CALL_TIMEOUT_MS = 3_000;
 const WATCH_PROBE_MS = 10_000;
 
 export class EtcdConnection {
-  readonly client: Etcd3;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -45,6 +46,13 @@ export class EtcdConnection {
   readonly #timeoutMs: number;
   readonly #where: string;
   readonly #members: number;
+  readonly #options: EtcdOptions;
+  readonly #choice: MemberChoice;
+  #client: Etcd3;
+  /** What it shows. */
+  #shown: Partial<StoreCredentials> | undefined;
+  /** Clients of before, until their calls are over, and when that is. */
+  readonly #former = new Map<Etcd3, Timer>();
   readonly #lineage = new Lineage();
   /** False: the next call looks first whether this is the right store. */
   #trusted = true;
@@ -60,20 +68,20 @@ export class EtcdConnection {
     this.#timeoutMs = timeoutMs;
     this.#where = urls.join(', ');
     this.#members = urls.length;
-    const choice = new MemberChoice(clock);
-    // Retrying is our callers' policy alone: the client's own is off.
-    this.client = new Etcd3({
-      hosts: [...urls],
-      ...accessOf(options),
-      faultHandling: { global: noop, host: (member) => choice.policyOf(member) },
-      grpcOptions: {
-        'grpc.max_receive_message_length': -1,
-        'grpc.keepalive_time_ms': 10_000,
-        'grpc.keepalive_timeout_ms': 3_000,
-        'grpc.initial_reconnect_backoff_ms': 100,
-        'grpc.max_reconnect_backoff_ms': 1_000,
-      },
-    });
+    this.#options = options;
+    this.#choice = new MemberChoice(clock);
+    this.#shown = options.credentials?.current;
+    this.#client = this.#newClient();
+  }
+
+  /** For one call, or one stream: the next may be of another client, since files were renewed. */
+  get client(): Etcd3 {
+    const now = this.#options.credentials?.current;
+    if (now !== this.#shown && !this.#closed) {
+      this.#shown = now;
+      this.#replaceClient();
+    }
+    return this.#client;
   }
 
   /** See MetaStore.identity. */
@@ -128,7 +136,37 @@ export class EtcdConnection {
 
   close(): void {
     this.#closed = true;
-    this.client.close();
+    for (const timer of this.#former.values()) timer.cancel();
+    for (const client of [...this.#former.keys(), this.#client]) client.close();
+    this.#former.clear();
+  }
+
+  #newClient(): Etcd3 {
+    // Retrying is our callers' policy alone: the client's own is off.
+    return new Etcd3({
+      hosts: [...this.#options.urls],
+      ...accessOf(this.#shown, this.#options.auth),
+      faultHandling: { global: noop, host: (member) => this.#choice.policyOf(member) },
+      grpcOptions: {
+        'grpc.max_receive_message_length': -1,
+        'grpc.keepalive_time_ms': 10_000,
+        'grpc.keepalive_timeout_ms': 3_000,
+        'grpc.initial_reconnect_backoff_ms': 100,
+        'grpc.max_reconnect_backoff_ms': 1_000,
+      },
+    });
+  }
+
+  /** The channels of a client keep what they were made with; streams that stand outlive theirs. */
+  #replaceClient(): void {
+    const former = this.#client;
+    this.#client = this.#newClient();
+    // calls are made again at most once, and through the client they began with
+    const timer = this.clock.setTimer(2 * this.#timeoutMs, () => {
+      this.#former.delete(former);
+      former.close();
+    });
+    this.#former.set(former, timer);
   }
 
   async #ask<T extends { readonly header: AnswerHeader }>(what: string, ask: Ask<T>): Promise<T> {
@@ -222,14 +260,15 @@ export function itemOf({ key, value, create_revision, mod_revision }: IKeyValue)
 }
 
 /** As etcd3 takes it. */
-function accessOf({ credentials, auth }: EtcdOptions) {
-  const { authorities, certificate, key } = credentials ?? {};
-  const shown = certificate !== undefined &&
+function accessOf(shown: Partial<StoreCredentials> | undefined, auth: StoreAuth | undefined) {
+  const bytes = (pem: string | undefined) => (pem === undefined ? undefined : Buffer.from(pem));
+  const { authorities, certificate, key } = shown ?? {};
+  // gRPC takes none of these for those that Node.js believes; etcd3's types do not say so
+  const rootCertificate = bytes(authorities) as Buffer;
+  const pair = certificate !== undefined &&
     key !== undefined && { certChain: Buffer.from(certificate), privateKey: Buffer.from(key) };
   return {
-    ...(authorities !== undefined && {
-      credentials: { rootCertificate: Buffer.from(authorities), ...shown },
-    }),
+    ...(shown && { credentials: { rootCertificate, ...pair } }),
     ...(auth && { auth: { username: auth.user, password: auth.password } }),
   };
 }

@@ -1,7 +1,6 @@
 /** Start-up of a placedriver, as a table of contents. */
-import { must } from '../common/assert.ts';
 import type { Clock } from '../common/clock.ts';
-import { type StoreAccess, storeAccess } from '../common/config-meta.ts';
+import { isSecureStore, storeAuth } from '../common/config-meta.ts';
 import { type LockWorld, lockDataDir } from '../common/data-lock.ts';
 import { type Disk, readFile } from '../common/disk.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
@@ -10,9 +9,13 @@ import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
 import type { CredentialKeeper } from '../common/tls/keeper.ts';
-import { httpTlsOf, keepCredentials } from '../common/tls/process-credentials.ts';
+import {
+  httpTlsOf,
+  keepAllCredentials,
+  type StoreKeeper,
+} from '../common/tls/process-credentials.ts';
 import { KVORUM_VERSION } from '../common/version.ts';
-import { type EmbeddedStore, type StoreTls, startEmbeddedStore } from '../meta/embedded/server.ts';
+import { type EmbeddedStore, startEmbeddedStore } from '../meta/embedded/server.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import { SCHEMA_VERSION } from '../meta/schema.ts';
 import type { MetaStore } from '../meta/store.ts';
@@ -51,31 +54,27 @@ export async function startPlacedriver(
 ): Promise<RunningPlacedriver> {
   const token = await readToken(config.http, world.disk);
   const listen = config.listen ?? config.host;
-  const credentials = await keepCredentials(config.tls, world);
-  const isSecure = config.meta.embedded?.tls ?? config.meta.endpoints?.[0]?.startsWith('https:');
-  const access = await storeAccess(config, world, isSecure);
-  const embedded = await startEmbedded(config, world, listen, access);
-  const urls = config.meta.endpoints ?? [embedded!.url];
-  const store = connectEtcd({ ...world, ...access, urls });
-  const closeStores = async () => {
-    credentials?.stop();
-    await store.close();
-    await embedded?.close();
+  const isSecure = config.meta.embedded?.tls ?? isSecureStore(config.meta);
+  const kept = await keepAllCredentials(config, isSecure, world);
+  const stops: (() => Promise<void> | void)[] = [() => kept.stop()];
+  const stopAll = async () => {
+    for (const stop of stops.toReversed()) await stop();
   };
-  const serving = await serve(config, world, { store, token, credentials }).catch(
-    async (failure: unknown) => {
-      await closeStores();
-      throw failure;
-    },
-  );
-  return {
-    ports: { http: serving.port, ...(embedded && { meta: embedded.port }) },
-    reload: credentials && (() => credentials.reload()),
-    async stop() {
-      await serving.stop();
-      await closeStores();
-    },
-  };
+  try {
+    const embedded = await startEmbedded(config, world, listen, kept.store);
+    if (embedded !== undefined) stops.push(() => embedded.close());
+    const urls = config.meta.endpoints ?? [embedded!.url];
+    const credentials = kept.store;
+    const store = connectEtcd({ ...world, ...storeAuth(config.meta), credentials, urls });
+    stops.push(() => store.close());
+    const serving = await serve(config, world, { store, token, credentials: kept.doors });
+    stops.push(() => serving.stop());
+    const ports = { http: serving.port, ...(embedded && { meta: embedded.port }) };
+    return { ports, reload: kept.reload, stop: stopAll };
+  } catch (failure) {
+    await stopAll();
+    throw failure;
+  }
 }
 
 export interface Served {
@@ -175,11 +174,6 @@ export async function readToken(
   }
 }
 
-/** The configuration has said that there are all of them. */
-function storeTlsOf({ certificate, key, authorities }: StoreAccess['credentials'] = {}): StoreTls {
-  return { certificate: must(certificate, 'cert'), key: must(key, 'key'), authorities };
-}
-
 /**
  * The lock comes first: already to open the store cuts and removes what a process that runs on it
  * has just written.
@@ -188,14 +182,15 @@ async function startEmbedded(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
   host: string,
-  { credentials }: StoreAccess,
+  credentials: StoreKeeper | undefined,
 ): Promise<EmbeddedStore | undefined> {
   if (config.meta.embedded === undefined) return undefined;
   const { port } = config.meta.embedded;
   const dataDir = config['data-dir'];
   const lock = await lockDataDir(world, dataDir);
   const listen = { host, port };
-  const tls = config.meta.embedded.tls ? storeTlsOf(credentials) : undefined;
+  // the configuration has said that there are all of them
+  const tls = config.meta.embedded.tls ? credentials : undefined;
   const place = { dir: `${dataDir}/meta`, listen, tls };
   // a store without a disk would keep leases, and so its master, and refuse whatever that asks for
   const onFailure = (failure: KvorumError) => world.fatal(failure);

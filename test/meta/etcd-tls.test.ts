@@ -9,6 +9,7 @@ import { systemClock } from '../../src/common/clock.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
+import type { ShownCredentials } from '../../src/common/tls/credentials.ts';
 import { type EmbeddedStore, startEmbeddedStore } from '../../src/meta/embedded/server.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { TestAuthority } from '../common/tls/authority.ts';
@@ -19,9 +20,31 @@ const authority = new TestAuthority();
 const own = authority.issue('node');
 const foreign = new TestAuthority().issue('node');
 const world = { clock: systemClock, random: seededRandom('tls'), logger: silentLogger };
+
+/** As files that are read anew are kept. */
+class Kept {
+  current: ShownCredentials;
+  readonly listeners = new Set<() => void>();
+
+  constructor(first: ShownCredentials) {
+    this.current = first;
+  }
+
+  onRenewed(listener: () => void) {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+
+  renew(current: ShownCredentials): void {
+    this.current = current;
+    for (const listener of this.listeners) listener();
+  }
+}
+
 const dir = mkdtempSync(join(tmpdir(), 'kvorum-etcd-tls-'));
 let etcd: ReturnType<typeof spawn>;
 let embedded: EmbeddedStore;
+const served = new Kept(own);
 const urls: Record<string, string> = {};
 const files = () => [
   ...['--cacert', join(dir, 'ca.crt'), '--cert', join(dir, 'node.crt')],
@@ -48,7 +71,8 @@ beforeAll(async () => {
   );
   urls['etcd'] = url;
   const listen = { host: '127.0.0.1', port: 0 };
-  const place = { disk: fsDisk, dir: join(dir, 'meta'), listen, tls: own, onFailure() {} };
+  const tls = served;
+  const place = { disk: fsDisk, dir: join(dir, 'meta'), listen, tls, onFailure() {} };
   embedded = await startEmbeddedStore({ ...world, ...place });
   urls['embedded store'] = embedded.url;
   await eventually('etcd answers', async () => {
@@ -74,11 +98,20 @@ async function eventually(what: string, look: () => Promise<boolean>): Promise<v
 
 function connectTo(
   kind: string,
-  credentials: object = own,
+  shown: Partial<ShownCredentials> = own,
+  auth?: { user: string; password: string },
+) {
+  return connectWith(kind, { current: shown }, 5_000, auth);
+}
+
+function connectWith(
+  kind: string,
+  credentials: { readonly current: Partial<ShownCredentials> },
+  timeoutMs: number,
   auth?: { user: string; password: string },
 ) {
   const access = { credentials, ...(auth && { auth }) };
-  return connectEtcd({ ...world, ...access, urls: [urls[kind]!], timeoutMs: 5_000 });
+  return connectEtcd({ ...world, ...access, urls: [urls[kind]!], timeoutMs });
 }
 
 describe.each(['etcd', 'embedded store'])('the %s', (kind) => {
@@ -108,6 +141,51 @@ describe.each(['etcd', 'embedded store'])('the %s', (kind) => {
     await expect(store.get('x')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await store.close();
   });
+
+  test('is shown what was renewed, by the next call, and streams that stand go on', async () => {
+    const kept = new Kept(own);
+    const store = connectWith(kind, kept, 500);
+    const heard: string[] = [];
+    const watch = store.watch('/kvorum/renewed/', {
+      onList: () => heard.push('list'),
+      onEvents: (events) => heard.push(...events.map(({ type }) => type)),
+    });
+    await expect.poll(() => heard).toEqual(['list']);
+    kept.renew(foreign);
+    await expect(store.get('x')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    // the client of before is closed after two deadlines; only who opens a stream now is refused
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    const other = connectTo(kind);
+    await other.put('/kvorum/renewed/a', 'b');
+    await expect.poll(() => heard).toEqual(['list', 'put']);
+    kept.renew(authority.issue('node'));
+    await store.put('/kvorum/renewed/a', 'c');
+    await expect.poll(() => heard).toEqual(['list', 'put', 'put']);
+    watch.close();
+    await Promise.all([store.close(), other.close()]);
+  });
+});
+
+test('the embedded store shows and believes what was renewed, and streams that stand go on', async () => {
+  const before = connectTo('embedded store');
+  const heard: string[] = [];
+  const watch = before.watch('/kvorum/served/', {
+    onList: () => heard.push('list'),
+    onEvents: () => heard.push('events'),
+  });
+  await expect.poll(() => heard).toEqual(['list']);
+  const next = new TestAuthority();
+  const shown = next.issue('node');
+  served.renew(shown);
+  const after = connectTo('embedded store', shown);
+  await after.put('/kvorum/served/a', 'b');
+  await expect.poll(() => heard).toEqual(['list', 'events']);
+  const late = connectTo('embedded store');
+  await expect(late.get('x')).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  watch.close();
+  served.renew(own);
+  expect((await late.get('/kvorum/served/a'))?.value).toBe('b');
+  await Promise.all([before.close(), after.close(), late.close()]);
 });
 
 test('an etcd with authentication is asked as the user that is configured', async () => {

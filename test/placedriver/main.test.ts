@@ -6,11 +6,13 @@ import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { localSockets } from '../../src/cli/local-sockets.ts';
+import type { Clock, Timer } from '../../src/common/clock.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
+import { limits } from '../../src/common/limits.ts';
 import { connectEtcd } from '../../src/meta/etcd.ts';
 import { placedriverConfigSchema } from '../../src/placedriver/config.ts';
 import { type RunningPlacedriver, startPlacedriver } from '../../src/placedriver/main.ts';
-import { issued, writeFiles } from '../common/tls/made-certificates.ts';
+import { authority, issued, writeFiles } from '../common/tls/made-certificates.ts';
 import { world } from '../meta/served.ts';
 import { freePorts, freeStorePort } from '../ports.ts';
 
@@ -41,6 +43,7 @@ async function start(
   processId: number,
   host = '127.0.0.1',
   more: object = {},
+  clock: Clock = world.clock,
 ): Promise<RunningPlacedriver> {
   const own = { 'data-dir': dataDir, ports: { http }, meta: { embedded: { port: meta } } };
   const fields = { ...own, ...more };
@@ -54,7 +57,7 @@ async function start(
     configFile: '/nowhere/placedriver.yaml',
     setLogLevel() {},
   };
-  const started = await startPlacedriver(config, { ...world, ...process });
+  const started = await startPlacedriver(config, { ...world, ...process, clock });
   running.push(started);
   return started;
 }
@@ -72,16 +75,54 @@ async function shownAt(port: number): Promise<string> {
   return fingerprint256;
 }
 
+/** Its HTTP, where plain is taken too, and its embedded store. */
+function overTls({ meta }: Doors) {
+  const file = (name: string) => join(dataDir, name);
+  writeFiles(dataDir, 'ca', authority);
+  const own = { 'cert-file': file('own.crt'), 'key-file': file('own.key') };
+  return {
+    tls: { ...own, 'ca-file': file('ca.crt'), http: 'optional' },
+    meta: { embedded: { port: meta, tls: true } },
+  };
+}
+
+test('a start that failed at its store looks at no file any more', async () => {
+  writeFiles(dataDir, 'own', issued());
+  const looks = new Set<Timer>();
+  const clock: Clock = {
+    ...world.clock,
+    setTimer(delayMs, run) {
+      const timer = world.clock.setTimer(delayMs, run);
+      if (delayMs !== limits.tlsFilesLookMs) return timer;
+      looks.add(timer);
+      const cancel = () => {
+        looks.delete(timer);
+        timer.cancel();
+      };
+      return { cancel };
+    },
+  };
+  const doors = await freeDoors();
+  const taken = createServer().listen(doors.meta, '127.0.0.1');
+  await once(taken, 'listening');
+  const started = start(doors, 10, '127.0.0.1', overTls(doors), clock);
+  await expect(started).rejects.toThrow(/EADDRINUSE/);
+  expect([...looks]).toEqual([]);
+  taken.close();
+});
+
 test('renewed certificates are shown once it is told to read its files anew', async () => {
   writeFiles(dataDir, 'own', issued({ name: 'before' }));
-  const files = { 'cert-file': join(dataDir, 'own.crt'), 'key-file': join(dataDir, 'own.key') };
   const doors = await freeDoors();
-  const one = await start(doors, 10, '127.0.0.1', { tls: { ...files, http: 'optional' } });
+  const one = await start(doors, 10, '127.0.0.1', overTls(doors));
   const before = await shownAt(one.ports.http);
   expect(await shownAt(one.ports.http)).toBe(before);
+  expect(await shownAt(one.ports.meta!)).toBe(before);
   writeFiles(dataDir, 'own', issued({ name: 'after' }));
   await one.reload!();
   expect(await shownAt(one.ports.http)).not.toBe(before);
+  // its own client of the store goes on, too
+  expect(await shownAt(one.ports.meta!)).not.toBe(before);
   await stop(one);
   const plain = await start(doors, 11);
   expect(plain.reload).toBeUndefined();

@@ -91,6 +91,12 @@ export interface CredentialFiles {
   readonly authorities?: string | undefined;
 }
 
+/** Of who need not show a certificate. */
+export type SomeFiles = Partial<CredentialFiles>;
+
+/** The settings that name them, for what is wrong with one; those of the section tls when absent. */
+export type FileSettings = Readonly<Partial<Record<keyof CredentialFiles, string>>>;
+
 /** Of a section that names both a certificate and a key; `configDir` is where its file lies. */
 export function credentialFiles(
   tls: PlacedriverTls | DatanodeTls,

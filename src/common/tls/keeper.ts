@@ -5,21 +5,22 @@
  * files are links that are set to others (Kubernetes), times tell little.
  */
 import type { Clock } from '../clock.ts';
-import type { Disk } from '../disk.ts';
-import { KvorumError, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import { limits } from '../limits.ts';
 import type { Logger } from '../log.ts';
 import { LoneTimer } from '../lone-timer.ts';
-import type { CredentialFiles } from './config.ts';
-import { type CertificateEnd, type Credentials, daysLeft, readCredentials } from './credentials.ts';
+import {
+  type CertificateEnd,
+  type Credentials,
+  daysLeft,
+  type SomeCredentials,
+} from './credentials.ts';
 
-export interface KeeperOptions {
-  readonly files: CredentialFiles;
-  readonly disk: Disk;
+export interface KeeperOptions<Kept extends SomeCredentials> {
+  /** Reads the files; rejects with BAD_CONFIG when they cannot be used. */
+  read(nowMs: number): Promise<Kept>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Throws when these cannot be used, whatever else is right with them. */
-  readonly trial?: (credentials: Credentials) => void;
 }
 
 /** For metrics. */
@@ -29,10 +30,11 @@ export interface DaysLeft {
   readonly days: number;
 }
 
-export class CredentialKeeper {
-  readonly #options: KeeperOptions;
+export class CredentialKeeper<Kept extends SomeCredentials = Credentials> {
+  readonly #options: KeeperOptions<Kept>;
   readonly #timer: LoneTimer;
-  #current: Credentials;
+  readonly #listeners = new Set<() => void>();
+  #current: Kept;
   /** Whether the last look found something wrong, and what was told of it. */
   #isWrong = false;
   #toldProblem: string | undefined;
@@ -41,23 +43,31 @@ export class CredentialKeeper {
   #looking: Promise<void> | undefined;
   #stopped = false;
 
-  private constructor(options: KeeperOptions, first: Credentials) {
+  private constructor(options: KeeperOptions<Kept>, first: Kept) {
     this.#options = options;
     this.#timer = new LoneTimer(options.clock);
     this.#current = first;
   }
 
   /** Reads the files, and looks at them again from time to time; rejects with BAD_CONFIG. */
-  static async open(options: KeeperOptions): Promise<CredentialKeeper> {
-    const keeper = new CredentialKeeper(options, await readUsable(options));
+  static async open<Kept extends SomeCredentials>(
+    options: KeeperOptions<Kept>,
+  ): Promise<CredentialKeeper<Kept>> {
+    const keeper = new CredentialKeeper(options, await options.read(options.clock.wallMs()));
     keeper.#warnOfEnds();
     keeper.#lookLater(limits.tlsFilesLookMs);
     return keeper;
   }
 
   /** What new connections are to use; the same object until the files have changed. */
-  get current(): Credentials {
+  get current(): Kept {
     return this.#current;
+  }
+
+  /** `listener` hears when `current` has become another, until what this returns is called. */
+  onRenewed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** The first of each file to end. */
@@ -100,7 +110,7 @@ export class CredentialKeeper {
   async #lookNow(): Promise<void> {
     this.#timer.cancel();
     try {
-      this.#take(await readUsable(this.#options));
+      this.#take(await this.#options.read(this.#options.clock.wallMs()));
     } catch (failure) {
       this.#lookLater(this.#isWrong ? limits.tlsFilesLookMs : limits.tlsFilesAgainMs);
       // one of the files may have been written, and another not yet
@@ -121,12 +131,13 @@ export class CredentialKeeper {
     this.#options.logger.error(text, { problem });
   }
 
-  #take(found: Credentials): void {
+  #take(found: Kept): void {
     if (this.#stopped || isSame(found, this.#current)) return;
     this.#current = found;
     this.#toldEnds.clear();
     const certificates = found.ends.map(({ file, subject }) => `${file}: ${subject}`);
     this.#options.logger.info('new certificates: new connections get them', { certificates });
+    for (const listener of this.#listeners) listener();
   }
 
   #warnOfEnds(): void {
@@ -146,17 +157,6 @@ export class CredentialKeeper {
   }
 }
 
-async function readUsable({ disk, files, clock, trial }: KeeperOptions): Promise<Credentials> {
-  const found = await readCredentials(disk, files, clock.wallMs());
-  try {
-    trial?.(found);
-  } catch (cause) {
-    const text = `tls: ${files.certificate} and ${files.key} cannot be used (${messageOf(cause)})`;
-    throw new KvorumError('BAD_CONFIG', text, { cause });
-  }
-  return found;
-}
-
-function isSame(a: Credentials, b: Credentials): boolean {
+function isSame(a: SomeCredentials, b: SomeCredentials): boolean {
   return a.certificate === b.certificate && a.key === b.key && a.authorities === b.authorities;
 }

@@ -2,7 +2,7 @@
  * The embedded metadata store: the part of etcd's v3 gRPC API that kvorum and etcdctl use, served
  * by one process.
  */
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server } from '@grpc/grpc-js';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { hostPort } from '../../common/host-port.ts';
 import { limits } from '../../common/limits.ts';
@@ -11,18 +11,13 @@ import type { Address } from '../../common/network.ts';
 import { type Random, systemRandom } from '../../common/random.ts';
 import { LocalStore, type LocalStoreOptions } from './local-store.ts';
 import { addServices } from './services.ts';
+import { type StoreTls, serverCredentials } from './store-tls.ts';
 
 export interface EmbeddedStoreOptions extends Omit<LocalStoreOptions, 'random'> {
   readonly random?: Random;
   readonly listen: Address;
-  /** TLS alone, of who shows a certificate of these authorities; absent: plain. In PEM. */
+  /** TLS alone, of who shows a certificate of these authorities; absent: plain. */
   readonly tls?: StoreTls | undefined;
-}
-
-export interface StoreTls {
-  readonly certificate: string;
-  readonly key: string;
-  readonly authorities: string | undefined;
 }
 
 export interface EmbeddedStore {
@@ -48,7 +43,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   addServices(server, store, () => bound.url);
   let port: number;
   try {
-    port = await bind(server, hostPort(options.listen), credentialsOf(options.tls));
+    port = await bind(server, hostPort(options.listen), serverCredentials(options.tls));
   } catch (error) {
     server.forceShutdown();
     await store.close();
@@ -79,14 +74,11 @@ function bindFailure(error: unknown, address: Address): KvorumError {
   return new KvorumError('BAD_CONFIG', `metadata store: ${messageOf(told)}`, { cause: error });
 }
 
-function credentialsOf(tls: StoreTls | undefined): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  const pair = { private_key: Buffer.from(tls.key), cert_chain: Buffer.from(tls.certificate) };
-  const authorities = tls.authorities === undefined ? null : Buffer.from(tls.authorities);
-  return ServerCredentials.createSsl(authorities, [pair], true);
-}
-
-function bind(server: Server, address: string, how: ServerCredentials): Promise<number> {
+function bind(
+  server: Server,
+  address: string,
+  how: ReturnType<typeof serverCredentials>,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     server.bindAsync(address, how, (error, port) => {
       if (error) reject(error);

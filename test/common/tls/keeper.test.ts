@@ -3,7 +3,7 @@ import type { Disk, DiskFile } from '../../../src/common/disk.ts';
 import { limits } from '../../../src/common/limits.ts';
 import type { Logger } from '../../../src/common/log.ts';
 import { datanodeTlsField } from '../../../src/common/tls/config.ts';
-import type { Credentials } from '../../../src/common/tls/credentials.ts';
+import { readCredentials } from '../../../src/common/tls/credentials.ts';
 import { CredentialKeeper } from '../../../src/common/tls/keeper.ts';
 import { keepCredentials } from '../../../src/common/tls/process-credentials.ts';
 import { ManualClock } from '../../datanode/raftlog/manual-clock.ts';
@@ -50,8 +50,11 @@ function put(pair: { certificate: string; key: string }): void {
   contents['/c.key'] = pair.key;
 }
 
-const open = (trial?: (credentials: Credentials) => void) =>
-  CredentialKeeper.open({ files, disk, clock, logger, ...(trial && { trial }) });
+const open = () =>
+  CredentialKeeper.open({
+    read: (nowMs) => readCredentials(disk, files, nowMs),
+    ...{ clock, logger },
+  });
 
 /** Looks until then at the files as often as it does. */
 async function wait(ms: number): Promise<void> {
@@ -132,11 +135,14 @@ describe('what cannot be used at the start is refused, with the setting and the 
     });
   });
 
-  test('what the system refuses', async () => {
-    const refuse = () => {
-      throw new Error('ee key too small');
-    };
-    await expect(open(refuse)).rejects.toThrow(/^tls: \/c\.crt and \/c\.key .*ee key too small/);
+  test('what OpenSSL refuses', async () => {
+    const pair = issued();
+    put({ ...pair, certificate: pair.certificate + pair.certificate.slice(0, 100) });
+    const tls = datanodeTlsField.parse({
+      ...{ 'cert-file': '/c.crt', 'key-file': '/c.key', http: 'required' },
+    });
+    const kept = keepCredentials(tls, { clock, disk, logger, configFile: '/node.yaml' });
+    await expect(kept).rejects.toThrow(/^tls: \/c\.crt and \/c\.key .*bad end line/);
   });
 });
 
