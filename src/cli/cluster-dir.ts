@@ -17,6 +17,7 @@ import { z } from 'zod';
 import { diskRemedy, isFull } from '../common/disk-remedy.ts';
 import { KvorumError, messageOf } from '../common/errors.ts';
 import { makeOwnCertificates, ownFiles } from './certificates/own-certificates.ts';
+import type { EtcdFiles } from './etcd-flag.ts';
 import { makeDirs } from './places.ts';
 import {
   choosePorts,
@@ -48,6 +49,8 @@ export interface StartOptions {
   readonly innerPort?: number;
   /** The etcd that holds the metadata; absent: the placedriver's embedded store does. */
   readonly etcd?: readonly string[];
+  /** For https; of this start alone. */
+  readonly etcdFiles?: EtcdFiles;
   readonly fresh: boolean;
   readonly restart: boolean;
   /** Everything speaks TLS, with certificates of the directory's own; of this start alone. */
@@ -114,7 +117,7 @@ export async function prepareDirectory(
   try {
     saveMark(data, { ...mark, ports });
     if (options.tls) makeOwnCertificates(data, processNames(mark.nodes));
-    return writeConfigs(data, mark, ports, options.tls === true);
+    return writeConfigs(mark, ports, options);
   } catch (cause) {
     throw notWritable(data, cause);
   }
@@ -289,10 +292,9 @@ const tlsModes = {
 } as const;
 
 function writeConfigs(
-  data: string,
   mark: Mark,
   ports: PortPlan,
-  tls: boolean,
+  { data, tls = false, etcdFiles }: StartOptions,
 ): readonly ProcessPlan[] {
   const plans: ProcessPlan[] = [];
   const write = (
@@ -322,7 +324,8 @@ function writeConfigs(
     writeFileSync(plan.config, heading + stringify(config));
     plans.push(plan);
   };
-  const { nodes, partitions, replicas, etcd } = mark;
+  const { nodes, partitions, replicas } = mark;
+  const etcd = mark.etcd && { endpoints: mark.etcd, ...etcdFiles };
   const { http, meta } = ports;
   write(
     PLACEDRIVER,
@@ -330,7 +333,7 @@ function writeConfigs(
     { http, ...(meta !== undefined && { meta }) },
     {
       ports: { http },
-      meta: etcd ? { endpoints: etcd } : { embedded: { port: meta, ...(tls && { tls }) } },
+      meta: etcd ?? { embedded: { port: meta, ...(tls && { tls }) } },
       default: { nodes, partitions, replicas },
     },
   );
@@ -339,7 +342,7 @@ function writeConfigs(
     write(datanodeName(at), 'datanode', zan === undefined ? own : { ...own, zan }, {
       ports: own,
       ...door,
-      meta: { endpoints: etcd ?? [`${tls ? 'https' : 'http'}://127.0.0.1:${meta}`] },
+      meta: etcd ?? { endpoints: [`${tls ? 'https' : 'http'}://127.0.0.1:${meta}`] },
     });
   });
   return plans;

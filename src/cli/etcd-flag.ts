@@ -3,7 +3,7 @@
  * clusters never share one etcd by accident, and nothing in it is deleted but our own cluster.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { systemClock } from '../common/clock.ts';
 import { codeOf, KvorumError, messageOf } from '../common/errors.ts';
 import { fsDisk } from '../common/fs-disk.ts';
@@ -16,6 +16,7 @@ import {
   STORE_URLS_WANTED,
   storeUrl,
 } from '../common/store-urls.ts';
+import { readSomeCredentials } from '../common/tls/credentials.ts';
 import { loadIdentity } from '../datanode/coordinator/identity.ts';
 import { connectEtcd } from '../meta/etcd.ts';
 import { decodeRecord, recordKinds } from '../meta/records.ts';
@@ -35,8 +36,38 @@ export function parseEtcdUrls(text: string): readonly string[] {
   return [...new Set(urls)];
 }
 
+export interface EtcdFileFlags {
+  readonly etcdCa?: string;
+  readonly etcdCert?: string;
+  readonly etcdKey?: string;
+}
+
+/** Of an etcd over https: as the section `meta` of a configuration names them, with whole paths. */
+export type EtcdFiles = Readonly<Partial<Record<'ca-file' | 'cert-file' | 'key-file', string>>>;
+
+/** `ownAuthority`: processes have one of their own (`--tls`), and would believe it alone. */
+export function parseEtcdFiles(
+  { etcdCa, etcdCert, etcdKey }: EtcdFileFlags,
+  urls: readonly string[] | undefined,
+  ownAuthority: boolean,
+): EtcdFiles {
+  const named = { 'ca-file': etcdCa, 'cert-file': etcdCert, 'key-file': etcdKey };
+  const given = Object.entries(named).filter(([, file]) => file !== undefined);
+  const isSecure = urls?.[0]?.startsWith('https:') ?? false;
+  if (given.length > 0 && !isSecure) {
+    throw badConfig('--etcd-ca, --etcd-cert and --etcd-key are for --etcd https://…');
+  }
+  if (isSecure && ownAuthority && etcdCa === undefined) {
+    throw badConfig(
+      'with --tls an etcd over https needs --etcd-ca FILE: the authority of its certificate',
+    );
+  }
+  return Object.fromEntries(given.map(([field, file]) => [field, resolve(file!)]));
+}
+
 export interface EtcdUse {
   readonly urls: readonly string[];
+  readonly files?: EtcdFiles | undefined;
   readonly data: string;
   /** The directory was made by an earlier start and is kept. */
   readonly reopened: boolean;
@@ -50,11 +81,11 @@ export interface EtcdUse {
  * and only the directory tells that it is ours.
  */
 export async function checkEtcd(use: EtcdUse): Promise<() => Promise<void>> {
-  const { urls, data } = use;
+  const { data } = use;
   const own = await clusterOf(data);
   let found: string | undefined;
   try {
-    found = await withStore(urls, clusterIn);
+    found = await withStore(use, clusterIn);
   } catch (failure) {
     if (codeOf(failure) !== 'STORE_UNAVAILABLE') throw failure;
     if (!use.reopened) {
@@ -69,7 +100,7 @@ export async function checkEtcd(use: EtcdUse): Promise<() => Promise<void>> {
   }
   if (found === undefined) return async () => {};
   if (!use.fresh || found !== own) throw occupied(use, found);
-  return () => withStore(urls, erase);
+  return () => withStore(use, erase);
 }
 
 /** The cluster that the datanodes of this directory belong to. */
@@ -84,16 +115,32 @@ async function clusterOf(data: string): Promise<string | undefined> {
 }
 
 async function withStore<T>(
-  urls: readonly string[],
+  { urls, files = {} }: EtcdUse,
   run: (store: MetaStore) => Promise<T>,
 ): Promise<T> {
-  const random = systemRandom();
-  const store = connectEtcd({ clock: systemClock, random, logger: silentLogger, urls });
+  const current = await readFiles(files);
+  const credentials = Object.keys(files).length === 0 ? undefined : { current };
+  const world = { clock: systemClock, random: systemRandom(), logger: silentLogger };
+  const store = connectEtcd({ ...world, urls, credentials });
   try {
     return await run(store);
   } finally {
     await store.close();
   }
+}
+
+function readFiles({
+  'ca-file': authorities,
+  'cert-file': certificate,
+  'key-file': key,
+}: EtcdFiles) {
+  const files = {
+    ...(authorities !== undefined && { authorities }),
+    ...(certificate !== undefined && { certificate }),
+    ...(key !== undefined && { key }),
+  };
+  const flags = { authorities: '--etcd-ca', certificate: '--etcd-cert', key: '--etcd-key' };
+  return readSomeCredentials(fsDisk, files, systemClock.wallMs(), flags);
 }
 
 async function clusterIn(store: MetaStore): Promise<string | undefined> {

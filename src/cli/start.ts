@@ -9,10 +9,10 @@ import {
   prepareDirectory,
   type StartOptions,
 } from './cluster-dir.ts';
-import { checkEtcd, parseEtcdUrls } from './etcd-flag.ts';
+import { checkEtcd, type EtcdFileFlags, parseEtcdFiles, parseEtcdUrls } from './etcd-flag.ts';
 import { Supervisor } from './supervisor.ts';
 
-export interface StartFlags {
+export interface StartFlags extends EtcdFileFlags {
   readonly nodes: string;
   readonly partitions: string;
   readonly replicas?: string;
@@ -54,10 +54,10 @@ async function prepare(
   options: StartOptions,
   say: (line: string) => void,
 ): Promise<readonly ProcessPlan[]> {
-  const { etcd, data, fresh } = options;
+  const { etcd, etcdFiles, data, fresh } = options;
   if (etcd === undefined) return prepareDirectory(options);
   const reopened = isReopened(options);
-  const erase = await checkEtcd({ urls: etcd, data, reopened, fresh, say });
+  const erase = await checkEtcd({ urls: etcd, files: etcdFiles, data, reopened, fresh, say });
   return prepareDirectory(options, erase);
 }
 
@@ -86,6 +86,7 @@ function parseFlags(flags: StartFlags): StartOptions {
       `--replicas ${replicas} needs as many datanodes; raise --nodes or lower --replicas`,
     );
   }
+  const etcd = flags.etcd === undefined ? undefined : parseEtcdUrls(flags.etcd);
   return {
     nodes,
     replicas,
@@ -97,7 +98,8 @@ function parseFlags(flags: StartFlags): StartOptions {
     ...(flags.zanPort !== undefined && {
       zanPort: whole('--zan-port', flags.zanPort, 1, 65_535 - nodes),
     }),
-    ...(flags.etcd !== undefined && { etcd: parseEtcdUrls(flags.etcd) }),
+    ...(etcd !== undefined && { etcd }),
+    etcdFiles: parseEtcdFiles(flags, etcd, flags.tls === true),
     fresh: flags.fresh === true,
     restart: flags.restart,
     tls: flags.tls === true,
