@@ -3,7 +3,7 @@ import type { Clock } from '../common/clock.ts';
 import type { Logger } from '../common/log.ts';
 import type { Network } from '../common/network.ts';
 import type { DatanodeTls } from '../common/tls/config.ts';
-import type { CredentialKeeper, DaysLeft } from '../common/tls/keeper.ts';
+import type { CredentialKeeper } from '../common/tls/keeper.ts';
 import { newTlsCounts, type TlsCounts, TlsNetwork } from '../common/tls/tls-network.ts';
 
 const PLAIN_REFUSED = Buffer.from(
@@ -19,7 +19,6 @@ export interface ClientNetworkWorld {
 /** What /metrics tells of TLS; undefined where clients speak none. */
 export interface ClientTlsFigures extends TlsCounts {
   readonly pending: number;
-  readonly daysLeft: readonly DaysLeft[];
 }
 
 export interface ClientNetwork {
@@ -46,7 +45,7 @@ export function clientNetwork(
     plainRefusal: PLAIN_REFUSED,
     certificateRefusal,
   });
-  const figures = () => ({ ...counts, pending: secure.pending, daysLeft: credentials.daysLeft() });
+  const figures = () => ({ ...counts, pending: secure.pending });
   return { network: secure, figures };
 }
 

@@ -113,6 +113,9 @@ test('nobody notices more than a node that restarts, and nothing is lost', async
     expect(failures).toEqual([]);
     expect(found).toEqual(counted);
     expect(await metric(node, 'kvorum_peer_tls_refused_total')).toBe(0);
+    // of the transport alone: clients come plain
+    const left = await metric(node, 'kvorum_tls_certificate_days_left{file="cert-file"}');
+    expect(left).toBeGreaterThan(80);
   }
 }, 600_000);
 

@@ -35,12 +35,14 @@ export interface DoorWorld {
   /** See `NodeMetrics`. */
   peersRefused(): number;
   readonly tls?: HttpTls | undefined;
+  /** Of the files of TLS; undefined where there are none. */
+  tlsDaysLeft?(): NodeMetrics['tlsDaysLeft'];
 }
 
 /** Rejects when the address is taken. */
 export async function openHttpDoor(
   address: Address,
-  { clock, peersRefused, tls }: DoorWorld,
+  { clock, peersRefused, tls, tlsDaysLeft }: DoorWorld,
 ): Promise<HttpDoor> {
   let node: ObservedNode | undefined;
   let stopping = false;
@@ -57,6 +59,7 @@ export async function openHttpDoor(
         keyCounts: node.keyCounts(),
         cluster: node.cluster(),
         clientTls: node.clientTls?.(),
+        tlsDaysLeft: tlsDaysLeft?.(),
         ready: readiness().ready,
         faults: Object.keys(node.status().faults).length,
         loopDelay: loop.delay,

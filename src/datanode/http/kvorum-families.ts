@@ -202,8 +202,8 @@ const tls: readonly KvorumFamily[] = [
     name: 'kvorum_tls_certificate_days_left',
     help: 'Until the first certificate of a file expires',
     labels: ['file'],
-    read: ({ clientTls }) =>
-      clientTls?.daysLeft.map(({ file, days }) => ({ labels: { file }, value: days })),
+    read: ({ tlsDaysLeft }) =>
+      tlsDaysLeft?.map(({ file, days }) => ({ labels: { file }, value: days })),
   },
 ];
 

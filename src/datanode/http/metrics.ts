@@ -2,6 +2,7 @@
 import { MetricsPage } from '../../common/http/metrics-page.ts';
 import type { Namespace } from '../../common/ids.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
+import type { DaysLeft } from '../../common/tls/keeper.ts';
 import type { ClientTlsFigures } from '../client-network.ts';
 import type { ClusterFigures } from '../commands/cluster/cluster-figures.ts';
 import type { ServerInfo } from '../commands/rows/node-context.ts';
@@ -23,6 +24,8 @@ export interface NodeMetrics {
   readonly peersRefused: number;
   /** Undefined where clients speak no TLS. */
   readonly clientTls?: ClientTlsFigures | undefined;
+  /** Of the files of all doors; undefined where none speaks TLS. */
+  readonly tlsDaysLeft?: readonly DaysLeft[] | undefined;
 }
 
 /** `source` is undefined before the node has its place in the cluster. */

@@ -12,7 +12,11 @@ let door: HttpDoor;
 beforeEach(async () => {
   door = await openHttpDoor(
     { host: '127.0.0.1', port: 0 },
-    { clock: systemClock, peersRefused: () => 3 },
+    {
+      clock: systemClock,
+      peersRefused: () => 3,
+      tlsDaysLeft: () => [{ file: 'cert-file', days: 12.5 }],
+    },
   );
 });
 afterEach(() => door.close());
@@ -148,6 +152,13 @@ test('/metrics tells of one door, the cluster port', async () => {
   expect(page.value('redis_cluster_enabled')).toBe(1);
   const labels = { redis_mode: 'cluster', tcp_port: '7001' };
   expect(page.value('redis_instance_info', labels)).toBe(1);
+});
+
+test('/metrics says when certificates end where clients speak no TLS, too', async () => {
+  door.serve(observed());
+  const page = await metrics();
+  expect(page.value('kvorum_tls_certificate_days_left', { file: 'cert-file' })).toBe(12.5);
+  expect(page.samples('kvorum_tls_handshakes_total')).toEqual([]);
 });
 
 test('/metrics has what is ours, durations in seconds', async () => {
