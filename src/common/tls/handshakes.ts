@@ -25,7 +25,7 @@ interface Entry {
 }
 
 export interface HandshakesWorld {
-  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>;
+  readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer' | 'endOfTurn'>;
   /** How many connections there may be yet, of those that have not said who they are. */
   room(): number;
   /** How long a connection may take from its first moment on; without it, as clients may. */
@@ -83,7 +83,7 @@ export class Handshakes {
 
   #beginNext(): void {
     for (const entry of this.#waiting) {
-      if (this.#running.size >= limits.tlsHandshakesMax && !this.#makeRoom()) return;
+      if (this.#running.size >= limits.tlsHandshakesMax) return this.#makeRoomLater();
       this.#waiting.delete(entry);
       this.#running.add(entry);
       entry.beganMs = this.#world.clock.monotonicMs();
@@ -91,16 +91,30 @@ export class Handshakes {
     }
   }
 
-  /** Lets the oldest handshake go, if it takes long; else there is room within so long. */
-  #makeRoom(): boolean {
+  /**
+   * Once the oldest handshake takes long. A process that stood still, as many handshakes make it, has
+   * not read yet what the others have long sent: it reads its sockets first.
+   */
+  #makeRoomLater(): void {
     const [oldest] = this.#running;
-    const tookMs = this.#world.clock.monotonicMs() - oldest!.beganMs!;
-    if (tookMs < limits.tlsHandshakeSlowMs) {
-      this.#again.ask(limits.tlsHandshakeSlowMs - tookMs, () => this.#beginNext());
-      return false;
+    const leftMs = limits.tlsHandshakeSlowMs - this.#tookMs(oldest!);
+    const { clock } = this.#world;
+    this.#again.ask(Math.max(0, leftMs), () => clock.endOfTurn(this.#makeRoom));
+  }
+
+  /** Lets go as many handshakes that take long as others wait. */
+  readonly #makeRoom = (): void => {
+    let wanted = this.#waiting.size - (limits.tlsHandshakesMax - this.#running.size);
+    for (const entry of this.#running) {
+      if (wanted <= 0 || this.#tookMs(entry) < limits.tlsHandshakeSlowMs) break;
+      wanted--;
+      this.#letGo(entry, `no handshake within ${limits.tlsHandshakeSlowMs} ms, and others wait`);
     }
-    this.#letGo(oldest!, `no handshake within ${limits.tlsHandshakeSlowMs} ms, and others wait`);
-    return true;
+    this.#beginNext();
+  };
+
+  #tookMs({ beganMs }: Entry): number {
+    return this.#world.clock.monotonicMs() - beganMs!;
   }
 
   #onLate(newcomer: Newcomer): void {

@@ -62,6 +62,7 @@ describe('handshakes', () => {
     await pass(slowMs + 1);
     expect(gone).toEqual([]);
     comes('next');
+    await pass(1);
     expect(gone).toEqual([`0: no handshake within ${slowMs} ms, and others wait`]);
     expect(began.at(-1)).toBe('next');
   });
@@ -70,11 +71,23 @@ describe('handshakes', () => {
     for (let at = 0; at < 2 * most; at++) comes(`${at}`);
     comes('honest');
     expect(began).not.toContain('honest');
-    await pass(slowMs);
+    await pass(slowMs + 1);
     expect(began.length).toBe(2 * most);
-    await pass(slowMs);
+    await pass(slowMs + 1);
     expect(began).toContain('honest');
     expect(handshakes.size).toBeLessThanOrEqual(most + 1);
+  });
+
+  test('whose end was not read yet, as the process stood still, are not taken for slow', async () => {
+    const all = Array.from({ length: most }, (_, at) => comes(`${at}`));
+    comes('next');
+    clock.spend(2 * slowMs);
+    // its timers come first, and then what its sockets have
+    await clock.step();
+    for (const one of all.slice(1)) handshakes.remove(one);
+    await pass(1);
+    expect(gone).toEqual([]);
+    expect(began.at(-1)).toBe('next');
   });
 
   test('that wait have one timer together until one makes room', async () => {
