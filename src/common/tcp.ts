@@ -2,6 +2,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { limits } from './limits.ts';
 import type { Address, ByteStream, Listener, Network, StreamHandlers } from './network.ts';
+import { endGently } from './socket-end.ts';
 import { ChunkReader, TELLING_BYTES } from './tcp-read.ts';
 
 export const tcpNetwork: Network = { listen, connect: connectTcp };
@@ -119,14 +120,7 @@ export class TcpStream implements ByteStream {
   }
 
   end(): void {
-    const socket = this.#socket;
-    socket.end();
-    // Read on for a while, or what was sent is lost with the reset that unread bytes cause; a peer
-    // that goes on sending must not keep the socket.
-    socket.once('finish', () => {
-      const timer = setTimeout(() => socket.destroy(), limits.closeLingerMs);
-      socket.once('close', () => clearTimeout(timer));
-    });
+    endGently(this.#socket);
   }
 
   destroy(error?: Error): void {

@@ -6,9 +6,10 @@ import type { Server, Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import { limits } from '../limits.ts';
+import { linger } from '../socket-end.ts';
 import { firstByte } from '../tls/first-byte.ts';
 import type { PeerCredentials } from '../tls/mutual-network.ts';
-import { endGently, remoteOf } from '../tls/socket-stream.ts';
+import { remoteOf } from '../tls/socket-stream.ts';
 
 export interface HttpTls {
   readonly mode: 'optional' | 'required';
@@ -109,5 +110,7 @@ function refusePlain(socket: Socket): void {
   ];
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
   socket.resume();
-  endGently(socket);
+  socket.end();
+  // at once: who does not even read this has nothing to wait for
+  linger(socket);
 }

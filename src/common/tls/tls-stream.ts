@@ -2,8 +2,8 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
 import type { ByteStream, SecuredBy, StreamHandlers } from '../network.ts';
+import { endGently } from '../socket-end.ts';
 import { TELLING_BYTES } from '../tcp-read.ts';
 
 /** What libuv holds of a connection; a Node.js without such handles holds, as far as we know, all. */
@@ -84,13 +84,7 @@ export class TlsStream implements ByteStream {
   }
 
   end(): void {
-    const socket = this.#socket;
-    socket.end();
-    // as over TCP: read on for a while, and no longer
-    socket.once('finish', () => {
-      const timer = this.#clock.setTimer(limits.closeLingerMs, () => socket.destroy());
-      socket.once('close', () => timer.cancel());
-    });
+    endGently(this.#socket, this.#clock);
   }
 
   destroy(error?: Error): void {
