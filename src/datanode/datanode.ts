@@ -40,7 +40,14 @@ import { Router } from './routing/router.ts';
 import { clusterFiguresOf } from './server/node-info.ts';
 import { RedisServer } from './server/server.ts';
 import { countStreams, receiveStream } from './snapshot-meter.ts';
-import { type KeyCounts, keyCounts, partitionInfos, readiness, replicaStatuses } from './status.ts';
+import {
+  type KeyCounts,
+  keyCounts,
+  libraryCounts,
+  partitionInfos,
+  readiness,
+  replicaStatuses,
+} from './status.ts';
 import { StoppedReplicas } from './stopped-replica.ts';
 import { createTransport } from './transport/tcp-transport.ts';
 import type { Transport } from './transport/transport.ts';
@@ -290,6 +297,7 @@ export class Datanode {
       partitions: () => partitionInfos(this.#identity.node, this.#host),
       loading: () => !this.#opened,
       keyCounts: async () => this.keyCounts(),
+      libraryCounts: async (namespace) => libraryCounts(this.#host, namespace),
     });
   }
 

@@ -1,7 +1,9 @@
 /** What a datanode tells of its replicas: `kvorum status`, INFO and the HTTP door read it. */
 import type { Readiness } from '../common/http/probe-routes.ts';
 import type { GroupId, Namespace, NodeId, ReplicaId } from '../common/ids.ts';
-import type { PartitionInfo } from './commands/rows/node-context.ts';
+import type { LibraryCounts, PartitionInfo } from './commands/rows/node-context.ts';
+import { libraryTotals } from './encoding/scripts/kept-libraries.ts';
+import { createView } from './encoding/txn/txn.ts';
 import type { PartitionHost } from './partition/host/host.ts';
 import type { Replica } from './partition/replica/replica.ts';
 
@@ -114,4 +116,14 @@ export function keyCounts(host: Pick<PartitionHost, 'replicas'>): KeyCounts {
     counts.set(replica.namespace, { keys: sum.keys + keys, expires: sum.expires + expires });
   }
   return counts;
+}
+
+/** What this node knows of a namespace's libraries, which all of its partitions have: one that it leads, if any. */
+export function libraryCounts(
+  host: Pick<PartitionHost, 'replicas'>,
+  namespace: Namespace,
+): LibraryCounts | undefined {
+  const own = host.replicas().filter((replica) => replica.namespace === namespace);
+  const replica = own.find(({ isLeader }) => isLeader) ?? own[0];
+  return replica && libraryTotals(createView(replica.inspect().engine));
 }

@@ -117,6 +117,9 @@ test('a library is in all partitions, at whichever port it is loaded', async () 
     ...['running_script', null, 'engines'],
     ['LUA', ['libraries_count', 1, 'functions_count', 2]],
   ]);
+  expect(String(await connect(1).info('memory'))).toMatch(
+    /number_of_functions:2\r\nnumber_of_libraries:1\r\n/,
+  );
   await expect(connect(0).call('FUNCTION', 'KILL')).rejects.toThrow('NOTBUSY');
   expect(String(await connect(1).call('FUNCTION', 'HELP'))).toContain('LOAD');
   const payload = await connect(0).callBuffer('FUNCTION', 'DUMP');

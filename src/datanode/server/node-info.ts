@@ -15,6 +15,7 @@ import type { BackupPort } from '../commands/rows/backup-port.ts';
 import type {
   ClusterNode,
   Follower,
+  LibraryCounts,
   NodeContext,
   ServerInfo,
   Session,
@@ -34,6 +35,7 @@ export interface NodeInfoWorld {
   info(): ServerInfo;
   sessions(): readonly Session[];
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
+  libraryCounts(namespace: Namespace): Promise<LibraryCounts | undefined>;
   settings(): ReadonlyMap<string, string>;
   settingProblem(name: string, value: number): string | undefined;
   setSetting(name: string, value: number): void;
@@ -60,6 +62,7 @@ export function createNodeContext(world: NodeInfoWorld, session: Session): NodeC
     hasSlots: () => !routes.hasNamespace(session.namespace) || routes.hasSlots(session.namespace),
     hasNamespace: (namespace) => routes.hasNamespace(namespace),
     keyCounts: () => world.keyCounts(),
+    libraryCounts: () => world.libraryCounts(session.namespace),
     settings: () => world.settings(),
     settingProblem: (name, value) => world.settingProblem(name, value),
     setSetting: (name, value) => world.setSetting(name, value),

@@ -17,6 +17,7 @@ import { formatNotifyFlags, NOTIFY_SETTING } from '../commands/pubsub/notify-fla
 import type { BackupPort } from '../commands/rows/backup-port.ts';
 import type {
   Door,
+  LibraryCounts,
   LogInfo,
   PartitionInfo,
   ProcessFacts,
@@ -69,6 +70,7 @@ export interface ServerOptions {
   partitions(): readonly PartitionInfo[];
   loading(): boolean;
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
+  libraryCounts(namespace: Namespace): Promise<LibraryCounts | undefined>;
 }
 
 /** How long a stopping server lets clients take their last replies. */
@@ -300,6 +302,7 @@ export class RedisServer {
       info: () => this.info(),
       sessions: () => this.#sessions(),
       keyCounts: () => this.#options.keyCounts(),
+      libraryCounts: (namespace: Namespace) => this.#options.libraryCounts(namespace),
       settings: () => this.#shownSettings(),
       settingProblem: (name: string, value: number) => this.#settingProblem(name, value),
       setSetting: (name: string, value: number) => this.#setSetting(name, value),

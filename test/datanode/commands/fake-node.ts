@@ -17,6 +17,7 @@ import type {
   ClusterNode,
   Door,
   Follower,
+  LibraryCounts,
   NodeContext,
   Queued,
   ServerInfo,
@@ -116,6 +117,7 @@ export class FakeNode {
   readonly slept: number[] = [];
   readonly pubsub = new PubSubHub({ clock: systemClock, logger: silentLogger }, () => undefined);
   readonly backups = new FakeBackups();
+  libraryCounts: LibraryCounts | undefined;
   readonly settings = new Map([
     ['value-bytes-max', '16777216'],
     ['maxclients', '10000'],
@@ -202,6 +204,7 @@ export class FakeNode {
       slotsLed: () => this.slotsLed,
       hasNamespace: (namespace) => namespace === 'default' || namespace === 'db2',
       keyCounts: async () => new Map([['default', { keys: 7, expires: 2 }]]),
+      libraryCounts: async () => this.libraryCounts,
       settings: () => this.settings,
       settingProblem: (name, value) =>
         name === 'maxclients' && value > 20_000 ? 'too many for this system' : undefined,

@@ -163,6 +163,7 @@ export async function openDoors(
     partitions: () => [],
     loading: () => false,
     keyCounts: async () => new Map(),
+    libraryCounts: async () => undefined,
   });
   users.follow(server);
   const listen = (door: Door) => server.listen(door, { host: '127.0.0.1', port: 0 });

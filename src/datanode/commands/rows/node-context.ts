@@ -261,6 +261,11 @@ export interface ServerInfo {
   readonly tracking: TrackingInfo;
 }
 
+export interface LibraryCounts {
+  readonly libraries: number;
+  readonly functions: number;
+}
+
 export interface NodeContext {
   readonly session: Session;
   readonly nowMs: number;
@@ -279,6 +284,8 @@ export interface NodeContext {
   hasNamespace(namespace: Namespace): boolean;
   /** Keys and keys with a deadline per namespace, over the partitions this node leads. */
   keyCounts(): Promise<ReadonlyMap<Namespace, { keys: number; expires: number }>>;
+  /** Libraries of the session's namespace, of a partition that is here; undefined: none is. */
+  libraryCounts(): Promise<LibraryCounts | undefined>;
   /** Settings of this node by the names that CONFIG uses (server/config-table.ts has them all). */
   settings(): ReadonlyMap<string, string>;
   /** What keeps this node from taking a value that is within the bounds of the table. */

@@ -1,6 +1,6 @@
 /**
  * INFO's sections as Redis names and orders them, with the fields that are true of a datanode. What
- * a datanode does not have (functions, forks, evictions) is 0 as in a Redis that does not use it; what
+ * a datanode does not have (forks, evictions) is 0 as in a Redis that does not use it; what
  * it does not measure is left out. Some tools look for the first occurrence of a field's name in the
  * whole text, so no field may be the end of an earlier one's name.
  */
@@ -64,7 +64,7 @@ const clients: Section['fields'] = (_context, info) => ({
   pubsub_clients: info.pubsub.clients,
 });
 
-const memory: Section['fields'] = (_context, { usage, facts, peakHeapBytes }) => ({
+const memory: Section['fields'] = async (context, { usage, facts, peakHeapBytes }) => ({
   used_memory: usage.heapBytes,
   used_memory_human: human(usage.heapBytes),
   used_memory_rss: usage.rssBytes,
@@ -75,11 +75,19 @@ const memory: Section['fields'] = (_context, { usage, facts, peakHeapBytes }) =>
   total_system_memory_human: human(facts.systemMemoryBytes),
   used_memory_scripts_eval: rememberedScripts().bytes,
   number_of_cached_scripts: rememberedScripts().count,
+  ...(await functionFields(context)),
   maxmemory: 0,
   maxmemory_human: '0B',
   maxmemory_policy: 'noeviction',
   mem_fragmentation_ratio: (usage.rssBytes / Math.max(1, usage.heapBytes)).toFixed(2),
 });
+
+/** Of the session's namespace, as FUNCTION STATS; nothing where no partition of it is here. */
+async function functionFields({ libraryCounts }: NodeContext): Promise<Fields> {
+  const counts = await libraryCounts();
+  if (counts === undefined) return {};
+  return { number_of_functions: counts.functions, number_of_libraries: counts.libraries };
+}
 
 /** Every write is durable before its reply, so the last save is always now. */
 const persistence: Section['fields'] = ({ nowMs }, { loading }) => ({

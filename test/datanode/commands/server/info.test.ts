@@ -47,6 +47,22 @@ test('INFO counts the scripts that the process has compiled, and their bytes', a
   expect(await figures()).toEqual([count! + 1, bytes! + body.length]);
 });
 
+test('INFO counts functions and their libraries where it is known how many there are', async () => {
+  const known = new FakeNode();
+  const figures = async () => {
+    const text = await ask(known, 'INFO memory');
+    return [...text.matchAll(/^number_of_(functions|libraries):(\d+)\r?$/gm)].map(
+      ([, ...of]) => of,
+    );
+  };
+  expect(await figures()).toEqual([]);
+  known.libraryCounts = { functions: 5, libraries: 2 };
+  expect(await figures()).toEqual([
+    ['functions', '5'],
+    ['libraries', '2'],
+  ]);
+});
+
 test('INFO has the values that tools read', async () => {
   const text = await ask(node, 'INFO');
   for (const line of [
