@@ -78,7 +78,8 @@ function runCall(ground: Ground, found: KeptFunction, { numkeys, rest }: Functio
   return runProgram(ground, {
     name,
     isReadOnly,
-    run: (driver, seed) => callFunction(driver, proto, { name, keys, args, seed }),
+    run: (driver, seed) =>
+      callFunction(driver, proto, { name, keys, args, seed, context: ground.context }),
   });
 }
 
@@ -97,14 +98,15 @@ interface Called {
   readonly keys: Line;
   readonly args: Line;
   readonly seed: number;
+  readonly context: RunContext;
 }
 
 function* callFunction(
   driver: ProgramRun,
   proto: Proto,
-  { name, keys, args, seed }: Called,
+  { name, keys, args, seed, context }: Called,
 ): Slices<readonly LuaValue[]> {
-  const { machine, functions } = yield* loadForCall(proto);
+  const { machine, functions } = yield* loadForCall(proto, context);
   const registered = functions.get(name.toLowerCase());
   if (registered === undefined) throw raised(LOST);
   machine.globals = globalsOf(scriptGlobals, {}).table;

@@ -10,6 +10,8 @@ import { GLANCE, type Slices } from '../../encoding/steps/slices.ts';
 import { Machine } from '../../lua/machine/machine.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaError, ScriptLimitError } from '../../lua/values/error.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
+import type { RunContext } from '../rows/command.ts';
 import { shaOf } from '../scripts/compiled.ts';
 import { scriptLimits } from '../scripts/machine.ts';
 import { guarded, MachineDefect } from '../scripts/machine-defect.ts';
@@ -40,7 +42,7 @@ export function* loadLibrary(code: Buffer): Slices<Loading> {
   const compiled = compileLibrary(metadata.source, sha);
   if (!compiled.ok) return compiled;
   const machine = new Machine(loadGlobals, {
-    ...scriptLimits(),
+    ...scriptLimits({ applyVersion: applyVersions.functions }),
     steps: limits.libraryLoadStepsMax,
     bytes: limits.libraryLoadBytesMax,
   });
@@ -71,11 +73,14 @@ function* registered(
 }
 
 /** In a machine for a call, which goes on in it; it has been loaded before, by the same code. */
-export function* loadForCall(proto: Proto): Slices<{
+export function* loadForCall(
+  proto: Proto,
+  context: RunContext,
+): Slices<{
   readonly machine: Machine;
   readonly functions: ReadonlyMap<string, Registered>;
 }> {
-  const machine = new Machine(loadGlobals, scriptLimits());
+  const machine = new Machine(loadGlobals, scriptLimits(context));
   return { machine, functions: yield* register(machine, proto) };
 }
 

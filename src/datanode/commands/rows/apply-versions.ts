@@ -12,7 +12,8 @@ export const applyVersions = {
   streams: 7,
   /** FUNCTION and FCALL. */
   functions: 8,
-  /** XREAD from `+`; XSETID, and XREADGROUP whose key goes, as Redis 8 has them; EVAL_RO as Redis 7. */
+  /** XREAD from `+`; XSETID, and XREADGROUP whose key goes, as Redis 8 has them; EVAL_RO and unpack
+   * as Redis 7. */
   laterRedis: 9,
 } as const;
 

@@ -12,6 +12,8 @@ import { globalsOf, shareGlobals } from '../../lua/machine/globals.ts';
 import { Machine, type MachineLimits, type ScriptRun } from '../../lua/machine/machine.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaTable } from '../../lua/values/table.ts';
+import { isAsLaterRedis } from '../rows/apply-versions.ts';
+import type { RunContext } from '../rows/command.ts';
 import { redisLibrary } from './redis-library.ts';
 import type { ScriptCall } from './script-args.ts';
 
@@ -26,9 +28,10 @@ export const scriptGlobals = shareGlobals({
   redis: redisLibrary,
 });
 
-/** What a run may come to. */
-export function scriptLimits(): MachineLimits {
+/** What a run may come to, in an entry of that version. */
+export function scriptLimits(context: Pick<RunContext, 'applyVersion'>): MachineLimits {
   return {
+    unpacksLess: !isAsLaterRedis(context),
     steps: limits.scriptStepsMax,
     bytes: limits.scriptBytesMadeMax,
     pauseSteps: limits.scriptPauseSteps,
@@ -44,9 +47,10 @@ export function* startScript(
   proto: Proto,
   { keys, args }: ScriptCall,
   seed: number,
+  context: RunContext,
 ): Slices<ScriptRun> {
   const own = { KEYS: yield* listOf(keys), ARGV: yield* listOf(args) };
-  const machine = new Machine(globalsOf(scriptGlobals, own), scriptLimits());
+  const machine = new Machine(globalsOf(scriptGlobals, own), scriptLimits(context));
   seedRandomNumbers(machine, seed);
   return machine.run(proto, []);
 }

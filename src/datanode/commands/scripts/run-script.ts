@@ -49,7 +49,8 @@ export function runScript(ground: Ground, script: Script, call: ScriptCall): Sli
     name: script.sha,
     isReadOnly: script.flags.isReadOnly,
     *run(driver, seed) {
-      return yield* driver.drive(yield* startScript(script.proto, call, seed));
+      const started = yield* startScript(script.proto, call, seed, ground.context);
+      return yield* driver.drive(started);
     },
   });
 }

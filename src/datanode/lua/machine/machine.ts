@@ -32,6 +32,8 @@ export interface MachineLimits {
   readonly pauseSteps: number;
   /** What a library charges at once: it does not pause. */
   readonly callSteps: number;
+  /** `unpack` gives fewer values than Lua has room for: as builds did. */
+  readonly unpacksLess?: boolean;
 }
 
 export type HostRequest =
@@ -79,6 +81,10 @@ export class Machine implements Meter {
   /** How many steps it has taken so far. */
   get stepsTaken(): number {
     return this.limits.steps - this.slice - this.reserve;
+  }
+
+  get unpacksLess(): boolean {
+    return this.limits.unpacksLess === true;
   }
 
   get bytesMade(): number {

@@ -317,6 +317,19 @@ describe('what it does beside its reply', () => {
   });
 });
 
+test.each([
+  [applyVersions.laterRedis, '(integer) 7999'],
+  [applyVersions.laterRedis - 1, '(error) ERR user_script:1: too many results to unpack script: '],
+])('in an entry of version %i unpack gives what builds of it give', async (applyVersion, told) => {
+  const replica = await Replica.open({ applyVersion });
+  const body = "local a = {} for i = 1, 7999 do a[i] = i end return select('#', unpack(a))";
+  expect((await replica.apply(1, 'EVAL', body, '0')).slice(0, told.length)).toBe(told);
+  const code = `#!lua name=l\nredis.register_function('f', function() ${body} end)`;
+  expect(await replica.apply(2, 'FUNCTION', 'LOAD', code)).toBe('"l"');
+  const called = (await replica.apply(3, 'FCALL', 'f', '0')).replace('_function:2', '_script:1');
+  expect(called.slice(0, told.length)).toBe(told);
+});
+
 test('in a transaction it is one of its commands', async () => {
   const exec = encodeExec(
     [

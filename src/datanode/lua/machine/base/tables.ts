@@ -7,8 +7,10 @@ import type { LuaValue } from '../../values/value.ts';
 import type { Machine } from '../machine.ts';
 import { checkAny } from './arguments.ts';
 
-/** So many results Lua has room for. */
-const RESULTS_MAX = 7_998;
+/** So many values a function in C has room for, with its arguments. */
+const FRAME_VALUES = 8_000;
+/** Where the machine `unpacksLess`. */
+const FEWER_VALUES = 7_997;
 const CHARACTERS_PER_STEP = 64;
 const NOTHING: Args = [];
 const NIL: Args = [undefined];
@@ -90,7 +92,8 @@ const unpack = native('unpack', (args, meter) => {
   const last = optionalInt(args, 3, 'unpack', meter, table.length);
   if (first > last) return NOTHING;
   const count = last - first + 1;
-  if (count >= RESULTS_MAX) throw new LuaError('too many results to unpack');
+  const most = (meter as Machine).unpacksLess ? FEWER_VALUES : FRAME_VALUES - args.length;
+  if (count > most) throw new LuaError('too many results to unpack');
   meter.steps(count);
   return Array.from({ length: count }, (_, n) => table.get(first + n));
 });
