@@ -7,8 +7,10 @@ const table = {
   raftChaosSeeds: { small: 600, long: 10_000 },
   /** Seeds of histories with crashes against the raft log. */
   raftLogSeeds: { small: 60, long: 5_000 },
-  /** Seeds of whole clusters under faults, each run twice. */
+  /** Seeds of whole clusters under faults. */
   simulatorSeeds: { small: 200, long: 2_000 },
+  /** Of those, how many run twice: a second run shows that nothing but the seed matters. */
+  simulatorSeedsTwice: { small: 50, long: 2_000 },
   /** The same of plans that look at leases alone. */
   leaseSeeds: { small: 8, long: 400 },
   /** Drawn histories per property of the checker of linearizability. */

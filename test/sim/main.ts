@@ -1,6 +1,6 @@
 /**
- * The simulator's command line; `npm run sim -- --help`. Every seed runs twice, and both runs must
- * leave the same trace.
+ * The simulator's command line; `npm run sim -- --help`. Every seed runs twice, unless told otherwise,
+ * and both runs must leave the same trace.
  */
 import { parseArgs } from 'node:util';
 import { runChaos } from '../datanode/raft/chaos-run.ts';
@@ -26,6 +26,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
                    snapshots, types, queues, sdk, followers, links or rebuilds
   --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
+  --twice N        the first N seeds run twice, all others once
   --scenarios TEXT the scripted scenarios whose names begin like this, each twice, and no seeds
   --minimize       makes the faults of a failing seed as few as possible
   --json           one line of JSON for each seed
@@ -35,6 +36,8 @@ Ends with exit code 1 at the first violation; it prints the seed and how to run 
 
 interface Totals {
   seeds: number;
+  /** Of those seeds, all together. */
+  runs: number;
   simulatedMs: number;
   events: number;
   calls: number;
@@ -60,6 +63,7 @@ function parseLine() {
       core: { type: 'string', default: '0' },
       patient: { type: 'boolean', default: false },
       once: { type: 'boolean', default: false },
+      twice: { type: 'string' },
       minimize: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -71,7 +75,7 @@ const readModes: readonly (string | undefined)[] = [undefined, 'linearizable', '
 
 /** What is wrong with an option; undefined: nothing. */
 function mistakeIn(options: Options): string | undefined {
-  for (const name of ['seeds', 'from', 'hours', 'cpu', 'core'] as const) {
+  for (const name of ['seeds', 'from', 'hours', 'cpu', 'core', 'twice'] as const) {
     if (!(Number(options[name] ?? 0) >= 0)) return `--${name}: a number, not ${options[name]}`;
   }
   if (!readModes.includes(options.reads)) return '--reads: linearizable or lease';
@@ -105,6 +109,7 @@ async function main(): Promise<number> {
 async function playSeeds(options: Options): Promise<number> {
   const totals: Totals = {
     seeds: 0,
+    runs: 0,
     simulatedMs: 0,
     events: 0,
     calls: 0,
@@ -115,11 +120,10 @@ async function playSeeds(options: Options): Promise<number> {
   };
   const began = Date.now();
   const cpuBegan = cpuSeconds();
-  const runs = options.once ? 1 : 2;
+  const twice = options.once ? 0 : Number(options.twice ?? Number.POSITIVE_INFINITY);
   const spent = () => ({
     tookMs: Date.now() - began,
     cpuMs: (cpuSeconds() - cpuBegan) * 1_000,
-    runs,
   });
   const { hours, json } = options;
   const untilMs = hours === undefined ? undefined : began + Number(hours) * 3_600_000;
@@ -127,8 +131,9 @@ async function playSeeds(options: Options): Promise<number> {
     if (untilMs === undefined ? at >= Number(options.seeds) : Date.now() >= untilMs) break;
     if (cpuSeconds() > Number(options.cpu ?? Number.POSITIVE_INFINITY)) break;
     const seed = options.seed ?? String(Number(options.from) + at);
-    const result = await judge(planFor(seed, options), options.once);
-    add(totals, result);
+    const once = at >= twice;
+    const result = await judge(planFor(seed, options), once);
+    add(totals, result, once ? 1 : 2);
     if (json) say(JSON.stringify(lineOf(result)));
     if (result.violation !== undefined) {
       report(result, json);
@@ -189,9 +194,10 @@ async function judge(plan: RunPlan, once: boolean, script?: Script): Promise<Run
   return { ...second, violation: { checker: 'determinism', text } };
 }
 
-function add(totals: Totals, result: RunResult): void {
+function add(totals: Totals, result: RunResult, runs: number): void {
   const { simulatedMs, events, calls, undecided, absent, waits, faults } = result;
   totals.seeds++;
+  totals.runs += runs;
   totals.absent += absent;
   totals.simulatedMs += simulatedMs;
   totals.events += events;
@@ -208,19 +214,18 @@ function add(totals: Totals, result: RunResult): void {
 interface Spent {
   readonly tookMs: number;
   readonly cpuMs: number;
-  /** Of each seed. */
-  readonly runs: number;
 }
 
-function summary(totals: Totals, { tookMs, cpuMs, runs }: Spent): string {
-  const { seeds, simulatedMs, events, calls, undecided, absent, waits, faults } = totals;
+function summary(totals: Totals, { tookMs, cpuMs }: Spent): string {
+  const { seeds, runs, simulatedMs, events, calls, undecided, absent, waits, faults } = totals;
   const { served, inVain, open } = waits;
   const perSecond = Math.round(events / (tookMs / 1_000));
-  const times = (ms: number) => Math.round((runs * simulatedMs) / Math.max(1, ms));
+  const times = (ms: number) =>
+    Math.round(((runs / Math.max(1, seeds)) * simulatedMs) / Math.max(1, ms));
   const kinds = [...faults].sort().map(([kind, count]) => `${kind} ${count}`);
   return (
     `${seeds} seeds, ${(simulatedMs / 3_600_000).toFixed(2)} simulated hours, ${events} events ` +
-    `(${perSecond}/s), ${runs} runs of each: ${times(tookMs)} × real time, ${times(cpuMs)} × CPU ` +
+    `(${perSecond}/s), ${runs} runs: ${times(tookMs)} × real time, ${times(cpuMs)} × CPU ` +
     `time; ${calls} calls judged, ${undecided} keys undecided; ` +
     `quorums without ${absent} nodes; waits: ${served} served, ${inVain} in vain, ${open} open; faults: ${kinds.join(', ')}`
   );
