@@ -12,6 +12,7 @@ import { isInstalledAsLocked } from '../src/cli/locked-packages.mjs';
 import { refusalOfNode } from '../src/cli/node-version.mjs';
 import { check, checked } from './check.mjs';
 import { pythonWithRedis } from './python-redis.mjs';
+import { filesInOneProcess } from './shared-process.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const results = join(root, '.cache');
@@ -66,9 +67,11 @@ if (asked.length > 0) {
   const apart = [...processes.map((folder) => `${folder}**`), simulator];
   // Virtual time is in no hurry: it gets what others leave, who wait for half of theirs.
   const seeds = vitest('simulator', [simulator], 'aside');
+  const shared = filesInOneProcess(root);
+  await vitest('rooms in few processes', ['--no-isolate', ...shared]);
   await vitest(
     'rooms',
-    apart.flatMap((files) => ['--exclude', files]),
+    [...apart, ...shared].flatMap((files) => ['--exclude', files]),
   );
   // Clusters and nodes on disks: two files at once.
   await vitest('clusters', [...processes, ...alone.flatMap((file) => ['--exclude', file])]);
