@@ -1,5 +1,4 @@
-// go-redis v9. Not tried, since kvorum has none of it: functions, client-side
-// caching (CLIENT TRACKING), modules, and Sentinel; that these are refused clearly is tried.
+// go-redis v9. Not tried, since kvorum has none of it: modules, and Sentinel.
 package main
 
 import (
@@ -40,6 +39,9 @@ var goRedisCases = []testCase{
 	{"go-redis: many callers, few connections", goRedisMany},
 	{"go-redis: scripts, one gateway", func(t *T) { goRedisScripts(t, goRedisGateway(t, 3)) }},
 	{"go-redis: scripts, cluster", func(t *T) { goRedisScripts(t, goRedisCluster(t, nil)) }},
+	{"go-redis: functions, one gateway", func(t *T) { goRedisFunctions(t, goRedisGateway(t, 3)) }},
+	{"go-redis: functions, cluster", func(t *T) { goRedisFunctions(t, goRedisCluster(t, nil)) }},
+	{"go-redis: a client that caches", goRedisCaching},
 	{"go-redis: what is refused", goRedisRefusals},
 	{"go-redis: gateways as a ring, and a universal client", goRedisOtherClients},
 	{"go-redis: leaders move and nodes die, cluster", func(t *T) {
@@ -445,21 +447,65 @@ func goRedisScripts(t *T, client redis.UniversalClient) {
 	t.says("its own error", client.Eval(ctx, "return {err='ERR my own'}", []string{"a"}).Err(), "my own")
 }
 
+func goRedisFunctions(t *T, client redis.UniversalClient) {
+	library, key := fmt.Sprintf("%s_%d", run, keyNumber.Add(1)), fresh("function")
+	adds := "function(keys, args) return redis.call('incrby', keys[1], args[1]) end"
+	looks := "function(keys) return redis.call('get', keys[1]) end"
+	code := fmt.Sprintf(`#!lua name=%s
+redis.register_function('%s_add', %s)
+redis.register_function{function_name='%s_look', callback=%s, flags={'no-writes'}}`, library, library, adds, library, looks)
+	each := func(do func(ctx context.Context, node *redis.Client) error) error {
+		return do(ctx, client.(*redis.Client))
+	}
+	if cluster, isCluster := client.(*redis.ClusterClient); isCluster {
+		// a node is asked for what it leads
+		each = func(do func(ctx context.Context, node *redis.Client) error) error {
+			return cluster.ForEachMaster(ctx, do)
+		}
+	}
+	t.must(each(func(ctx context.Context, node *redis.Client) error {
+		if err := node.FunctionLoadReplace(ctx, code).Err(); err != nil {
+			return err
+		}
+		listed, err := node.FunctionList(ctx, redis.FunctionListQuery{LibraryNamePattern: library}).Result()
+		if err == nil && (len(listed) != 1 || len(listed[0].Functions) != 2) {
+			err = fmt.Errorf("FUNCTION LIST is %v", listed)
+		}
+		return err
+	}))
+	for i := range 3 {
+		sum, err := client.FCall(ctx, library+"_add", []string{key}, 2).Int()
+		t.must(err)
+		t.same("FCALL", sum, 2*(i+1))
+	}
+	t.same("FCALL_RO", client.FCallRo(ctx, library+"_look", []string{key}).Val(), "6")
+	t.says("FCALL_RO of what writes", client.FCallRo(ctx, library+"_add", []string{key}, 1).Err(), "_ro")
+	t.must(each(func(ctx context.Context, node *redis.Client) error { return node.FunctionDelete(ctx, library).Err() }))
+	t.says("a function that is gone", client.FCall(ctx, library+"_add", []string{key}, 2).Err(), "Function not found")
+}
+
+func goRedisCaching(t *T) {
+	cached := redis.NewClient(&redis.Options{
+		Addr: gateways[0], Protocol: 3, ClientSideCacheConfig: &redis.ClientSideCacheConfig{},
+	})
+	t.cleanup(func() { cached.Close() })
+	client, key := goRedisGateway(t, 3), fresh("cached")
+	for i := range 5 {
+		t.must(cached.Set(ctx, key, i, 0).Err())
+		t.must(cached.Get(ctx, key).Err())
+		t.must(client.Incr(ctx, key).Err())
+		t.eventually("it reads what is there", 10*time.Second, func() bool {
+			return cached.Get(ctx, key).Val() == fmt.Sprint(i+1)
+		})
+	}
+}
+
 func goRedisRefusals(t *T) {
 	client := goRedisGateway(t, 3)
-	t.says("FCALL", client.FCall(ctx, "f", []string{"x"}).Err(), "unknown command")
-	t.says("CLIENT TRACKING", client.Do(ctx, "CLIENT", "TRACKING", "ON").Err(), "ERR")
+	t.says("a function that nobody loaded", client.FCall(ctx, "f", []string{"x"}).Err(), "Function not found")
 	other := redis.NewClient(&redis.Options{Addr: gateways[0], DB: 9})
 	t.cleanup(func() { other.Close() })
 	t.says("a database that nobody made", other.Set(ctx, "k", "v", 0).Err(), "out of range")
-	cached := redis.NewClient(&redis.Options{Addr: gateways[0], ClientSideCacheConfig: &redis.ClientSideCacheConfig{}})
-	t.cleanup(func() { cached.Close() })
-	key := fresh("cached")
-	for i := range 5 {
-		t.must(cached.Set(ctx, key, i, 0).Err())
-		t.must(client.Incr(ctx, key).Err())
-		t.same("a client that would cache reads what is there", cached.Get(ctx, key).Val(), i+1)
-	}
 	cluster := goRedisCluster(t, nil)
 	err := cluster.SInterStore(ctx, fresh("a"), fresh("b"), fresh("c")).Err()
 	t.says("keys of several slots", err, "CROSSSLOT")

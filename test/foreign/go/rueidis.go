@@ -1,5 +1,4 @@
-// rueidis. Not tried, since kvorum has no CLIENT TRACKING: its client-side caching, which is on unless
-// `DisableCache` says otherwise; that it refuses to begin with a clear error is tried.
+// rueidis. Its client-side caching is on unless `DisableCache` says otherwise.
 package main
 
 import (
@@ -27,6 +26,7 @@ var rueidisCases = []testCase{
 	{"rueidis: commands that block", rueidisBlocking},
 	{"rueidis: publish and subscribe", rueidisPubSub},
 	{"rueidis: scripts", rueidisScripts},
+	{"rueidis: clients that cache", rueidisCaching},
 	{"rueidis: what is refused", rueidisRefusals},
 	{"rueidis: leaders move and nodes die, cluster", func(t *T) { rueidisTrouble(t, clusterPorts) }},
 	{"rueidis: leaders move and nodes die, gateways", func(t *T) { rueidisTrouble(t, gateways) }},
@@ -245,17 +245,30 @@ func rueidisScripts(t *T) {
 	}
 }
 
-func rueidisRefusals(t *T) {
+func rueidisCaching(t *T) {
 	for _, addresses := range [][]string{gateways[:1], clusterPorts} {
-		client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addresses})
-		if err == nil {
-			client.Close()
+		caches := rueidisClient(t, addresses, func(option *rueidis.ClientOption) { option.DisableCache = false })
+		other, key := rueidisClient(t, addresses, nil), fresh("cached")
+		read := func() (string, bool) {
+			reply := caches.DoCache(ctx, caches.B().Get().Key(key).Cache(), time.Hour)
+			text, err := reply.ToString()
+			t.must(err)
+			return text, reply.IsCacheHit()
 		}
-		t.says("a client that caches", err, "client side caching")
+		for _, value := range []string{"old", "new", "newer"} {
+			t.must(other.Do(ctx, other.B().Set().Key(key).Value(value).Build()).Error())
+			t.eventually("it reads what is there, and keeps it", 10*time.Second, func() bool {
+				got, isHit := read()
+				return got == value && isHit
+			})
+		}
 	}
+}
+
+func rueidisRefusals(t *T) {
 	client := rueidisClient(t, clusterPorts, nil)
 	function := client.Do(ctx, client.B().Arbitrary("FCALL", "f", "1").Keys("k").Build()).Error()
-	t.says("FCALL", function, "unknown command")
+	t.says("a function that nobody loaded", function, "Function not found")
 }
 
 func rueidisTrouble(t *T, addresses []string) {

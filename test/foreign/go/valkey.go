@@ -11,7 +11,7 @@ import (
 
 var valkeyCases = []testCase{
 	{"valkey-go: one gateway and cluster", valkeyCommands},
-	{"valkey-go: what is refused", valkeyRefusals},
+	{"valkey-go: a client that caches", valkeyCaching},
 	{"valkey-go: leaders move and nodes die", valkeyTrouble},
 }
 
@@ -52,12 +52,20 @@ func valkeyCommands(t *T) {
 	}
 }
 
-func valkeyRefusals(t *T) {
-	client, err := valkey.NewClient(valkey.ClientOption{InitAddress: clusterPorts})
-	if err == nil {
-		client.Close()
+func valkeyCaching(t *T) {
+	caches, err := valkey.NewClient(valkey.ClientOption{InitAddress: clusterPorts})
+	t.must(err)
+	t.cleanup(caches.Close)
+	other, key := valkeyClient(t, valkey.ClientOption{InitAddress: clusterPorts}), fresh("cached")
+	for _, value := range []string{"old", "new", "newer"} {
+		t.must(other.Do(ctx, other.B().Set().Key(key).Value(value).Build()).Error())
+		t.eventually("it reads what is there, and keeps it", 10*time.Second, func() bool {
+			reply := caches.DoCache(ctx, caches.B().Get().Key(key).Cache(), time.Hour)
+			got, err := reply.ToString()
+			t.must(err)
+			return got == value && reply.IsCacheHit()
+		})
 	}
-	t.says("a client that caches", err, "client side caching")
 }
 
 func valkeyTrouble(t *T) {
