@@ -1,6 +1,8 @@
 /** Deliberate bugs of what a node tells, and of whom it takes itself for. */
 import type { Mutation } from './mutations.ts';
 
+const functions = 'src/datanode/commands/functions';
+
 export const nodeMutations: readonly Mutation[] = [
   {
     name: 'tell the time left by a clock of whole seconds',
@@ -51,6 +53,20 @@ export const nodeMutations: readonly Mutation[] = [
         file: 'src/datanode/transport/on-the-way.ts',
         find: "type !== 'append' && type !== 'heartbeat'",
         replace: "type !== 'append'",
+      },
+    ],
+  },
+  {
+    name: 'call a function in the machine of the call before',
+    about: 'types',
+    edits: [
+      {
+        file: `${functions}/function-call.ts`,
+        find: 'const { machine, functions } = yield* loadForCall(proto);',
+        replace:
+          'globalThis.kept ??= new WeakMap(); const before = globalThis.kept.get(proto); ' +
+          'const { machine, functions } = before ?? (yield* loadForCall(proto)); ' +
+          'globalThis.kept.set(proto, { machine, functions });',
       },
     ],
   },

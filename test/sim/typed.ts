@@ -9,6 +9,7 @@ import { resolveCommand } from '../../src/datanode/commands/table/table.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { drawRead, drawWrite } from './commands/all.ts';
 import { Draw, type Line } from './commands/draw.ts';
+import { drawLibraryChange } from './commands/function.ts';
 
 export interface Sent {
   readonly client: number;
@@ -67,6 +68,7 @@ export const queueKeys = ['{q}0', '{q}1'];
 export const queueSet = '{q}z';
 const WRITES = 0.65;
 const LINES_MAX = 4;
+const LIBRARY_CHANGES = 0.03;
 /** Well within what a client waits for an answer (workload.ts). */
 const TIMEOUT_MAX_MS = 5_000;
 
@@ -92,6 +94,7 @@ export class TypedClient {
     const draw = this.#draw;
     draw.turn();
     if (flushes && draw.chance(0.01)) return this.#one([draw.one(['FLUSHALL', 'FLUSHDB'])]);
+    if (draw.chance(LIBRARY_CHANGES)) return this.#one(drawLibraryChange(draw));
     return draw.chance(0.15) ? this.#transaction() : this.#one(this.#line());
   }
 

@@ -1,5 +1,6 @@
 /** Every command that reads or writes keys, with a way to draw its arguments. */
 import type { Arguments, Draw, Line } from './draw.ts';
+import { functionCommands, functionReads } from './function.ts';
 import { hashCommands, hashReads } from './hash.ts';
 import { keyCommands, keyReads } from './key.ts';
 import { listCommands, listReads } from './list.ts';
@@ -20,6 +21,7 @@ export const writeCommands: Readonly<Record<string, Arguments>> = {
   ...keyCommands,
   ...zanCommands,
   ...scriptCommands,
+  ...functionCommands,
   ...streamCommands,
 };
 
@@ -33,6 +35,7 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
   ...keyReads,
   ...zanReads,
   ...scriptReads,
+  ...functionReads,
   ...streamReads,
 };
 
@@ -63,11 +66,9 @@ export const drawnElsewhere: Readonly<Record<string, string>> = {
   'script|load': 'unit tests; EVAL keeps scripts as well',
   'script|exists': 'unit tests',
   'script|flush': 'unit tests',
-  fcall: 'unit tests; a function runs as a script does',
-  fcall_ro: 'as FCALL',
-  'function|load': 'unit tests',
-  'function|delete': 'unit tests',
-  'function|flush': 'unit tests',
+  'function|load': 'clients change libraries now and then, in all partitions',
+  'function|delete': 'as FUNCTION LOAD',
+  'function|flush': 'as FUNCTION LOAD',
   'function|restore': 'unit tests',
   'function|list': 'unit tests',
   'function|dump': 'unit tests',
@@ -83,6 +84,8 @@ const DELICATE_SHARE = 0.2;
 /** Something is pending only where there is a group, entries, and who asks for them. */
 const GROUPED = ['xadd', 'xadd', 'xgroup', 'xgroup', 'xreadgroup', 'xreadgroup', 'xack', 'xclaim'];
 const GROUPED_SHARE = 0.1;
+/** Calls meet another build of their library only if there are some around each change of it. */
+const CALLED_SHARE = 0.05;
 /** What tells of deadlines: few keys have one, and not for long. */
 const TIMELY = ['ttl', 'pttl', 'pttl', 'httl', 'hpttl', 'hpttl', 'zan.ttl', 'pexpiretime'];
 const TIMELY_SHARE = 0.15;
@@ -90,11 +93,13 @@ const TIMELY_SHARE = 0.15;
 const writes = Object.entries(writeCommands);
 const delicate = DELICATE.map((name) => [name, writeCommands[name]!] as const);
 const grouped = GROUPED.map((name) => [name, writeCommands[name]!] as const);
+const called = Object.entries(functionCommands);
 const reads = Object.entries(readCommands);
 const timely = TIMELY.map((name) => [name, readCommands[name]!] as const);
 
 export function drawWrite(draw: Draw): Line {
   if (draw.chance(GROUPED_SHARE)) return lineOf(draw, grouped);
+  if (draw.chance(CALLED_SHARE)) return lineOf(draw, called);
   return lineOf(draw, draw.chance(DELICATE_SHARE) ? delicate : writes);
 }
 
