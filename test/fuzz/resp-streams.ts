@@ -10,6 +10,7 @@ export const protocolError = new RegExp(
     // a byte beyond ASCII is two in the reply's UTF-8
     String.raw`expected '\$', got '[\s\S]{1,2}'`,
     'unbalanced quotes in request',
+    'this port does not speak TLS',
     'too big inline request',
     'too big mbulk count string',
     'too big bulk count string',
