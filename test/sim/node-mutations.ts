@@ -62,10 +62,10 @@ export const nodeMutations: readonly Mutation[] = [
     edits: [
       {
         file: `${functions}/function-call.ts`,
-        find: 'const { machine, functions } = yield* loadForCall(proto);',
+        find: 'const { machine, functions } = yield* loadForCall(proto, context);',
         replace:
           'globalThis.kept ??= new WeakMap(); const before = globalThis.kept.get(proto); ' +
-          'const { machine, functions } = before ?? (yield* loadForCall(proto)); ' +
+          'const { machine, functions } = before ?? (yield* loadForCall(proto, context)); ' +
           'globalThis.kept.set(proto, { machine, functions });',
       },
     ],
