@@ -90,8 +90,9 @@ async function keepForStore(
     return doors;
   }
   if (certificate === undefined && key === undefined && authorities === undefined) return undefined;
-  const read = async (nowMs: number) => {
-    const found = await readSomeCredentials(disk, files, nowMs, settings);
+  const read = async () => {
+    // a node serves without the store: what has expired there is told, and no reason not to start
+    const found = await readSomeCredentials(disk, files, undefined, settings);
     const { certificate: cert, key: secret, authorities: ca } = found;
     const usable = { ...(cert && { cert }), ...(secret && { key: secret }), ...(ca && { ca }) };
     tryOut(() => checkUsable(usable), certificate ?? authorities, key);

@@ -68,6 +68,17 @@ test('the same files are kept, and told of, once', async () => {
   expect(await clock.step()).toBe(false);
 });
 
+test('what has expired for the store is told of, and no reason not to start', async () => {
+  writeFiles(dir, 'store', issued({ name: 'store', days: 1, nowMs: Date.now() - 2 * 86_400_000 }));
+  const kept = await keep({ ...own }, { 'cert-file': 'store.crt', 'key-file': 'store.key' });
+  expect(told).toEqual([expect.stringMatching(/^a certificate has expired/)]);
+  const renewed = issued({ name: 'store' });
+  writeFiles(dir, 'store', renewed);
+  await kept.reload!();
+  expect(kept.store!.current).toMatchObject(renewed);
+  kept.stop();
+});
+
 test('an authority alone may be named, or nothing, and without TLS nothing is read', async () => {
   const kept = await keep({}, { 'ca-file': 'ca.crt' });
   expect(kept.store!.current).toMatchObject({ certificate: undefined, key: undefined });
