@@ -18,6 +18,7 @@ import {
   writeManifest,
 } from './manifest.ts';
 import { type Place, pullPartition } from './partition-pull.ts';
+import { resumedNamespaces } from './resumed-namespaces.ts';
 import { Throttle } from './throttle.ts';
 import { saveUsers } from './users-file.ts';
 import { fileProblem } from './verify.ts';
@@ -36,7 +37,8 @@ export async function backup(directory: string, flags: BackupFlags): Promise<voi
   const places = new ClusterPlaces(api);
   const clusterId = await places.clusterId();
   const before = await prepareDirectory(directory, clusterId, flags.resume === true);
-  const namespaces = await namespacesOf(api, flags.namespace);
+  const wanted = resumedNamespaces(before?.namespaces ?? [], flags.namespace);
+  const namespaces = await namespacesOf(api, wanted);
   const manifest = before ?? newManifest(KVORUM_VERSION, clusterId, Date.now());
   const run = new BackupRun(directory, manifest, places, flags);
   await run.save();
