@@ -95,17 +95,22 @@ async function dumped(of: Named, key: string): Promise<Buffer> {
 }
 
 /** A step stands for many entries of the same fields, some of which are removed in its midst. */
-async function run(of: Named, words: readonly string[]): Promise<void> {
+async function run(of: Named, words: readonly string[]): Promise<Reply | undefined> {
   if (words[0] !== 'many') {
     // Redis 7.2 makes a consumer also where it has nothing for it, 7.0 does not
     const [name, who] = words[0] === 'XREADGROUP' ? words.slice(2) : words.slice(2, 4);
     const mayMake = words[0] === 'XREADGROUP' || words[0] === 'XCLAIM';
     if (mayMake) await of.call('XGROUP', 'CREATECONSUMER', 'k', name!, who!);
-    await of.call(...words);
-    return;
+    return of.call(...words);
   }
   for (let at = 0; at < 230; at++) await of.call('XADD', 'k', '8-*', 'f', String(at * at));
   for (const at of [3, 110, 111]) await of.call('XDEL', 'k', `8-${at}`);
+  return undefined;
+}
+
+/** What Redis 7.0 does not refuse, and later ones do: XSETID below the greatest ID that was deleted. */
+function isRefusedLater(reply: Reply | undefined): boolean {
+  return reply?.kind === 'error' && reply.text.includes('max_deleted_entry_id');
 }
 
 describe.skipIf(!hasRedis)('streams travel', () => {
@@ -128,8 +133,7 @@ describe.skipIf(!hasRedis)('streams travel', () => {
           const partition = await LonePartition.open();
           partition.nowMs = Date.now();
           for (const { words } of steps) {
-            await run(redis, words);
-            await run(partition, words);
+            if (!isRefusedLater(await run(partition, words))) await run(redis, words);
           }
           const there = await redis.call('EXISTS', 'k');
           if (there.kind === 'integer' && Number(there.value) === 1) await exchange(partition);
