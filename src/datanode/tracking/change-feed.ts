@@ -5,6 +5,7 @@
  * feed without one for `limits.trackingProofMs` is lost, and what was read may have changed.
  */
 import { type Clock, sleep, type Timer } from '../../common/clock.ts';
+import { anyAborted } from '../../common/either-signal.ts';
 import type { LogIndex } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
 import type { ChangedKeys, ChangesAnswer, ChangesRequest } from '../partition/entries/changes.ts';
@@ -127,7 +128,8 @@ export class ChangeFeed {
     try {
       const answer = this.#world.ask(this.place, request, asking.signal);
       // a replica of this node that proves that it leads hears of no signal until that has failed
-      return await Promise.race([answer, goneOf(asking.signal)]);
+      const gone = anyAborted(asking.signal).then(() => UNANSWERED);
+      return await Promise.race([answer, gone]);
     } catch {
       return UNANSWERED;
     } finally {
@@ -147,10 +149,4 @@ export class ChangeFeed {
   #letGo(): void {
     for (const go of this.#waiting) go();
   }
-}
-
-function goneOf(signal: AbortSignal): Promise<ChangesAnswer> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(UNANSWERED), { once: true });
-  });
 }
