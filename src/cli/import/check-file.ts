@@ -1,8 +1,8 @@
 /** `kvorum import FILE --check`: reads a file alone, every value of it, and says what is in it. */
 import { decodeRdbValue, type RdbValue } from '../../datanode/encoding/rdb/rdb-decode.ts';
 import { RdbBoundError, RdbError } from '../../datanode/encoding/rdb/rdb-reader.ts';
-import type { Slices } from '../../datanode/encoding/steps/slices.ts';
 import { say, sayJson, tableLines } from '../admin/print.ts';
+import { finished } from './finished.ts';
 import { type KeyHead, keyText, type RdbEvent, RdbFileError } from './rdb/rdb-events.ts';
 
 export class FileCheck {
@@ -95,11 +95,4 @@ function decoded(head: KeyHead, body: Buffer): RdbValue | { readonly type: 'larg
     const what = `the value of the key ${keyText(head.key)}`;
     throw new RdbFileError(head.offset, what, failure.message);
   }
-}
-
-/** None of it reads an engine. */
-export function finished<Result>(run: Slices<Result>): Result {
-  let step = run.next();
-  while (!step.done) step = run.next([]);
-  return step.value;
 }

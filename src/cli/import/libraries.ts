@@ -8,7 +8,7 @@ import { parseMetadata } from '../../datanode/commands/functions/library-metadat
 import { decodeLibraries } from '../../datanode/commands/functions/library-payload.ts';
 import type { Client } from '../../sdk/client.ts';
 import { ClientError, ReplyError } from '../../sdk/errors.ts';
-import { finished } from './check-file.ts';
+import { finished } from './finished.ts';
 import type { OnConflict } from './key-writer.ts';
 import type { Report } from './report.ts';
 
@@ -179,7 +179,7 @@ function changeOf(
 ): readonly unknown[] | undefined {
   switch (subcommand?.toString('latin1').toUpperCase()) {
     case 'LOAD': {
-      const code = Buffer.from(args.at(-1)!);
+      const code = Buffer.from(args.at(-1) ?? '');
       const metadata = parseMetadata(code);
       if (metadata.ok) codes.set(metadata.name, code);
       return ['LOAD', 'REPLACE', code];
