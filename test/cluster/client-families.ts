@@ -204,6 +204,11 @@ const newer: Family = async (client, tag) => {
   ]);
   expect(await client.call('HGETDEL', hash, ...read)).toEqual(['1', null]);
   expect(await client.hgetall(hash)).toEqual({ b: '2' });
+  const pairs = ['2', `${tag}m1`, '\u00f0', `${tag}m2`, '3'];
+  expect(await client.call('MSETEX', ...pairs, 'NX', 'EX', '100')).toBe(1);
+  expect(await client.call('MSETEX', ...pairs, 'NX')).toBe(0);
+  expect(await client.ttl(`${tag}m2`)).toBeGreaterThan(0);
+  expect(await client.call('BITOP', 'DIFF', `${tag}m3`, `${tag}m1`, `${tag}m2`)).toBe(2);
   const replies = await client.multi().set(lock, 'v').call('DELEX', lock, 'IFEQ', 'v').exec();
   expect(replies?.map(([, reply]) => reply)).toEqual(['OK', 1]);
 };

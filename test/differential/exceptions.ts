@@ -11,8 +11,9 @@ export interface Exception {
 export const exceptions: readonly Exception[] = [
   {
     commands:
-      'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST',
-    differs: 'they are there, as in Redis 7.4, 8.0 and 8.4; INFO tells of 7.2.4',
+      'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST, MSETEX, ' +
+      'BITOP DIFF and its like',
+    differs: 'they are there, as in Redis 7.4 to 8.4; INFO tells of 7.2.4',
     reason:
       'a lock without scripts needs them; a client that goes by the version asks COMMAND anyway',
   },

@@ -40,7 +40,7 @@ const harmless = new Set(
 const replies: readonly (readonly [type: string, of: string])[] = [
   [
     'number',
-    'append decr decrby incr incrby strlen setnx msetnx setrange getbit setbit bitcount bitpos ' +
+    'append decr decrby incr incrby strlen setnx msetnx msetex setrange getbit setbit bitcount bitpos ' +
       'bitop lpush rpush lpushx rpushx llen lrem linsert hset hsetex hsetnx hdel hexists hstrlen hlen ' +
       'hincrby sadd srem sismember scard smove sinterstore sunionstore sdiffstore sintercard zrem ' +
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +

@@ -6,7 +6,7 @@
 import type { CommandLine } from '../partition/entries/batch.ts';
 
 export const shortWrites: ReadonlySet<string> = new Set([
-  ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'append', 'setrange'],
+  ...['set', 'setnx', 'setex', 'psetex', 'mset', 'msetnx', 'msetex', 'append', 'setrange'],
   ...['setbit', 'bitfield', 'pfadd', 'pfmerge'],
   ...['incr', 'incrby', 'incrbyfloat', 'decr', 'decrby'],
   ...['del', 'delex', 'unlink', 'persist', 'expire', 'pexpire', 'expireat', 'pexpireat'],

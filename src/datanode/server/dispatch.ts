@@ -23,7 +23,7 @@ import { resolveCommand } from '../commands/table/table.ts';
 import type { CommandLine, PreparedRead } from '../partition/entries/batch.ts';
 import { array, bulk, EMPTY_ARRAY, error, type Reply } from '../resp/reply.ts';
 import type { RouteTable } from '../routing/table.ts';
-import { type Part, splitByKeys } from './fan-out.ts';
+import { type Part, splitByKeys, splitPairs } from './fan-out.ts';
 import { noNamespace } from './gone.ts';
 import { badShape, unknownCommand } from './request-shape.ts';
 import { splitHalves } from './rows-by-key.ts';
@@ -133,9 +133,13 @@ function partsOf(
 ): readonly Part[] | undefined {
   if (fanOut?.over !== 'keys') return undefined;
   const partitionOf = (key: Buffer) => partitionOfKey(world, key);
-  if (fanOut.halves === undefined) return splitByKeys(args, keys, partitionOf);
-  const halves = fanOut.halves(args);
-  return halves && splitHalves(args, halves, partitionOf);
+  if (fanOut.halves !== undefined) {
+    const halves = fanOut.halves(args);
+    return halves && splitHalves(args, halves, partitionOf);
+  }
+  if (fanOut.pairs === undefined) return splitByKeys(args, keys, partitionOf);
+  const pairs = fanOut.pairs(args);
+  return pairs && splitPairs(args, pairs, partitionOf);
 }
 
 /** Each key once, at the partition that has it. */

@@ -2,7 +2,13 @@
 import { unreachable } from '../../common/assert.ts';
 import type { PartitionId } from '../../common/ids.ts';
 import { limits } from '../../common/limits.ts';
-import type { FanOut, KeyPositions, ReadCommand, WriteCommand } from '../commands/rows/command.ts';
+import type {
+  CountedPairs,
+  FanOut,
+  KeyPositions,
+  ReadCommand,
+  WriteCommand,
+} from '../commands/rows/command.ts';
 import { isSettled, plainRefusal } from '../commands/rows/settled.ts';
 import { saysDone } from '../commands/sessions/kept-reply.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
@@ -48,6 +54,21 @@ export function splitByKeys(
     part.keyAt.push(key++);
   }
   return [...parts].map(([partition, { line, keyAt }]) => ({ partition, line, keyAt }));
+}
+
+/** The same of pairs whose number stands before them; what is behind them goes with each part. */
+export function splitPairs(
+  args: CommandLine,
+  { at, count }: CountedPairs,
+  partitionOf: (key: Buffer) => PartitionId,
+): Part[] {
+  const end = at + 2 * count;
+  const positions = { first: at, last: end - 1, step: 2 };
+  return splitByKeys(args, positions, partitionOf).map(({ line, ...part }) => {
+    const number = Buffer.from(String(part.keyAt.length));
+    const pairs = line.slice(at);
+    return { ...part, line: [...line.slice(0, at - 1), number, ...pairs, ...args.slice(end)] };
+  });
 }
 
 /** What is to be known of a command whose parts were asked. */
@@ -185,11 +206,15 @@ const NAME_CHARACTERS_MAX = 64;
 /** Nothing happened, and clients send the whole command again; also on the port of ZanRedisDB's. */
 const TRY_AGAIN = /^(?:CLUSTERDOWN|TRYAGAIN|LOADING|MOVED|ERR_CLUSTER_CHANGED)\b/;
 
+/** Of pairs behind their number, in each part. */
+const COUNTED_PAIRS: KeyPositions = { first: 2, last: -1, step: 2 };
+
 function failure(
-  { kind, keys }: Merged,
+  { kind, fanOut, keys: places }: Merged,
   answers: readonly PartAnswer[],
   failed: readonly PartAnswer[],
 ): Reply {
+  const keys = fanOut?.pairs === undefined ? places : COUNTED_PAIRS;
   const done = answers.filter(({ reply }) => reply.kind !== 'error' || saysDone(reply));
   const unknown = failed.filter(({ fate }) => fate === 'unknown');
   const refused = failed.filter(({ fate, reply }) => fate !== 'unknown' && !saysDone(reply));

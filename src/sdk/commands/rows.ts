@@ -15,6 +15,7 @@ getex w 1:r0,1
 mget r 1:r-1,1
 mset w 1:r-1,2
 msetnx w 1:r-1,2
+msetex w 1:n0,1,2
 incr w 1:r0,1
 decr w 1:r0,1
 incrby w 1:r0,1

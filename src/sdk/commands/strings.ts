@@ -7,6 +7,7 @@ import type {
   Pairs,
   Value,
   Variadic,
+  Word,
 } from '../command-types.ts';
 
 export interface StringCommands {
@@ -72,6 +73,15 @@ export interface StringCommands {
    * (key value)+`
    */
   msetnx(...pairs: Pairs): Promise<number>;
+  /**
+   * Atomically sets the string values of one or more keys, with one expiration time. `MSETEX
+   * numkeys (key value)+ [NX | XX] [EX seconds | PX milliseconds | EXAT unix-time-seconds |
+   * PXAT unix-time-milliseconds | KEEPTTL]`
+   */
+  msetex(
+    numkeys: Numeric,
+    ...more: Variadic<'NX' | 'XX' | 'EX' | 'PX' | 'EXAT' | 'PXAT' | 'KEEPTTL'>
+  ): Promise<number>;
   /**
    * Increments the integer value of a key by one. Uses 0 as initial value if the key is absent.
    * `INCR key`
@@ -146,8 +156,15 @@ export interface StringCommands {
    * [BYTE | BIT]]]`
    */
   bitpos(key: Key, bit: Numeric, ...range: Variadic<'BYTE' | 'BIT'>): Promise<number>;
-  /** Combines strings bit by bit and stores the result. `BITOP operation destkey key+` */
-  bitop(operation: Value, destkey: Key, ...keys: Variadic): Promise<number>;
+  /**
+   * Combines strings bit by bit and stores the result. `BITOP (AND | OR | XOR | NOT | DIFF |
+   * DIFF1 | ANDOR | ONE) destkey key+`
+   */
+  bitop(
+    operation: Word<'AND' | 'OR' | 'XOR' | 'NOT' | 'DIFF' | 'DIFF1' | 'ANDOR' | 'ONE'>,
+    destkey: Key,
+    ...keys: Variadic
+  ): Promise<number>;
   /**
    * Reads and changes integers of any width within a string. `BITFIELD key [GET type offset |
    * ([OVERFLOW (WRAP | SAT | FAIL)] (SET type offset value | INCRBY type offset increment))]*`

@@ -84,6 +84,33 @@ describe('several partitions', () => {
     expect(doors.partitions.every(({ batches }) => batches.length > 0)).toBe(true);
   });
 
+  test('MSETEX goes to all of them, unless all its keys are looked at first', async () => {
+    expect(await client.ask('MSETEX 4 a 1 b 2 c 3 d 4 PXAT 99999999999999', ':1\r\n')).toBe(
+      ':1\r\n',
+    );
+    expect(await client.ask('MGET a b c d', '*4')).toBe(
+      '*4\r\n$1\r\n1\r\n$1\r\n2\r\n$1\r\n3\r\n$1\r\n4\r\n',
+    );
+    for (const key of ['a', 'b', 'c', 'd']) {
+      expect(await client.ask(`PEXPIRETIME ${key}`, ':')).toBe(':99999999999999\r\n');
+    }
+    for (const condition of ['NX', 'XX', 'EX 100 xx']) {
+      const refusal = await client.ask(`MSETEX 2 a 5 b 6 ${condition}`, '-CROSSSLOT');
+      expect(refusal).toMatch(/^-CROSSSLOT/);
+    }
+    expect(await client.ask('MSETEX 2 {a}1 5 {a}2 6 NX', ':1\r\n')).toBe(':1\r\n');
+    expect(await client.ask('GET a', '$1')).toBe('$1\r\n1\r\n');
+  });
+
+  test('an MSETEX carried out in part names what was done and what not', async () => {
+    doors.partitions[b]!.faults.push({ after: 0, code: 'CONFLICT' });
+    const text = await client.ask('MSETEX 2 a 1 b 2 EX 100', '-PARTIALOUTCOME');
+    expect(text).toContain("done for 'a'; not done for 'b'; unknown for none");
+    doors.partitions[b]!.faults.push({ after: 0, code: 'OUTCOME_UNKNOWN' });
+    const other = await client.ask('MSETEX 2 a 1 b 2 EX 100', '-PARTIALOUTCOME');
+    expect(other).toContain("done for 'a'; not done for none; unknown for 'b'");
+  });
+
   test('KEYS and SCAN find the keys of all of them', async () => {
     await client.ask('MSET a 1 b 2 c 3 d 4', '+OK\r\n');
     const all = await client.ask('KEYS *', '*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n');

@@ -39,6 +39,14 @@ export const stringCommands: Readonly<Record<string, Arguments>> = {
   getex: (draw) => [s(draw), ...draw.one([[], ['PERSIST'], deadline(draw), deadline(draw)])],
   mset: (draw) => draw.some(3, () => pair(draw)),
   msetnx: (draw) => draw.some(2, () => pair(draw)),
+  msetex: (draw) => {
+    const pairs = draw.some(3, () => pair(draw));
+    const options = [
+      ...draw.one([[], ['NX'], ['XX']]),
+      ...draw.one([[], deadline(draw), ['KEEPTTL']]),
+    ];
+    return [String(pairs.length / 2), ...pairs, ...options];
+  },
   incr: ofNumber,
   decr: ofNumber,
   incrby: (draw) => [n(draw), draw.int(-50, 50)],
@@ -48,8 +56,8 @@ export const stringCommands: Readonly<Record<string, Arguments>> = {
   setrange: (draw) => [s(draw), draw.int(0, 90), draw.value()],
   setbit: (draw) => [b(draw), draw.int(0, 200), draw.int(0, 1)],
   bitop: (draw) => {
-    const name = draw.one(['AND', 'OR', 'XOR', 'NOT']);
-    return [name, b(draw), ...draw.some(name === 'NOT' ? 1 : 3, () => [b(draw)])];
+    const name = draw.one(['AND', 'OR', 'XOR', 'NOT', 'DIFF', 'DIFF1', 'ANDOR', 'ONE']);
+    return [name, b(draw), b(draw), ...(name === 'NOT' ? [] : draw.some(2, () => [b(draw)]))];
   },
   bitfield: (draw) => [b(draw), ...draw.some(4, () => field(draw))],
   pfadd: (draw) => [p(draw), ...draw.some(4, () => [draw.int(0, 500)])],

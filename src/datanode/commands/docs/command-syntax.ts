@@ -36,6 +36,7 @@ incrbyfloat key increment:double
 lcs key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]
 mget key+
 mset pair=(key value)+
+msetex numkeys data=(key value)+ condition=[NX | XX] expiration=[${EXPIRY} | KEEPTTL]
 msetnx pair=(key value)+
 psetex key milliseconds value
 set key value condition=[NX | XX | ${COMPARISON}] [GET] expiration=[${EXPIRY} | KEEPTTL]
@@ -48,7 +49,7 @@ bitcount key range=[start end unit=[BYTE | BIT]]
 bitfield key operation=[GET type offset | write=(overflow=[OVERFLOW (WRAP | SAT | FAIL)]
   change=(SET type offset value:integer | INCRBY type offset increment))]*
 bitfield_ro key [GET type offset]*
-bitop operation destkey key+
+bitop operation=(AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE) destkey key+
 bitpos key bit range=[start end-unit=[end unit=[BYTE | BIT]]]
 getbit key offset
 setbit key offset value:integer

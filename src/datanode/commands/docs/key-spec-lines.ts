@@ -167,6 +167,10 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
     of: 'mset plset',
   },
   {
+    specs: ['index 1 · keynum 0 1 2 · OW update'],
+    of: 'msetex',
+  },
+  {
     specs: ['index 1 · range 0 1 0 · OW insert'],
     of: 'setnx',
   },

@@ -69,10 +69,18 @@ export interface FanOut {
     | 'one';
   /** Of keys that all stand before what goes with them; undefined: the line is not dealt out. */
   readonly halves?: (args: readonly Buffer[]) => Halves | undefined;
+  /** Of keys whose number stands before them; undefined: the line is not dealt out. */
+  readonly pairs?: (args: readonly Buffer[]) => CountedPairs | undefined;
 }
 
 /** So many keys from there on, and behind them as many arguments, one for each. */
 export interface Halves {
+  readonly at: number;
+  readonly count: number;
+}
+
+/** So many keys from there on, each with its value behind it; their number stands before them. */
+export interface CountedPairs {
   readonly at: number;
   readonly count: number;
 }

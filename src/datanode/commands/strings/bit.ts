@@ -21,6 +21,7 @@ import {
 import { parseInteger, readString, storeString } from '../../encoding/strings/string.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { integer, type Reply } from '../../resp/reply.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
 import {
   argument,
   integerArgument,
@@ -230,18 +231,39 @@ interface CombineRequest {
   readonly from: readonly Buffer[];
 }
 
-/** BITOP AND | OR | XOR | NOT destkey key [key ...] */
+/**
+ * BITOP AND | OR | XOR | NOT | DIFF | DIFF1 | ANDOR | ONE destkey key [key ...]; the last four as Redis 8.2
+ * has them (redis.io, BITOP).
+ */
 function parseBitOp(args: readonly Buffer[]): CombineRequest {
-  const operation = word(argument(args, 1));
-  if (!isOperation(operation)) throw syntaxError();
-  if (operation === 'not' && args.length !== 4) {
+  const operation = operations.get(word(argument(args, 1)));
+  if (operation === undefined) throw syntaxError();
+  const from = args.slice(3);
+  if (operation === 'not' && from.length !== 1) {
     throw new ArgumentError('ERR BITOP NOT must be called with a single source key.');
   }
-  return { operation, to: argument(args, 2), from: args.slice(3) };
+  if (isAgainstFirst(operation) && from.length < 2) {
+    const name = operation.toUpperCase();
+    throw new ArgumentError(`ERR BITOP ${name} must be called with at least two source keys.`);
+  }
+  return { operation, to: argument(args, 2), from };
 }
 
-function isOperation(text: string): text is BitOperation {
-  return text === 'and' || text === 'or' || text === 'xor' || text === 'not';
+const oldOperations: readonly BitOperation[] = ['and', 'or', 'xor', 'not'];
+const operations: ReadonlyMap<string, BitOperation> = new Map(
+  [...oldOperations, 'diff', 'diff1', 'andor', 'one'].map((name) => [name, name as BitOperation]),
+);
+
+/** Builds before know four of them. */
+function bitOpAppliesFrom(args: readonly Buffer[]): number {
+  const operation = args[1] && operations.get(word(args[1]));
+  const isNew = operation !== undefined && !oldOperations.includes(operation);
+  return isNew ? applyVersions.redis84 : applyVersions.plain;
+}
+
+/** The first source has another part in it than those that follow. */
+function isAgainstFirst(operation: BitOperation): boolean {
+  return operation === 'diff' || operation === 'diff1' || operation === 'andor';
 }
 
 function* runBitOp(
@@ -255,13 +277,18 @@ function* runBitOp(
   for (const key of from) {
     if (++done % STEP_ITEMS === 0) yield* giveWay();
     else if (isGlanceDue(done)) yield GLANCE;
-    // twice the same is as once, but what XOR has set it clears again
-    if (operation !== 'xor' && !seen.isNew(key)) continue;
+    const isApart = done === 1 && isAgainstFirst(operation);
+    if (!isApart && !countsRepeats(operation) && !seen.isNew(key)) continue;
     const found = readString(view, key, nowMs);
     if (found === 'wrong-type') return WRONG_TYPE;
     yield* combination.add(found ?? EMPTY);
   }
-  return saveCombined(view, findKey(view, to, nowMs), combination.result());
+  return saveCombined(view, findKey(view, to, nowMs), yield* combination.result());
+}
+
+/** Elsewhere twice the same is as once; what XOR has set it clears again, and ONE takes it for two. */
+function countsRepeats(operation: BitOperation): boolean {
+  return operation === 'xor' || operation === 'one';
 }
 
 function saveCombined(view: WriteView, target: Found, result: Buffer): Reply {
@@ -328,6 +355,8 @@ export const bitCommands: readonly Command[] = [
     keys: { first: 2, last: -1, step: 1 },
     since: '2.6.0',
     summary: 'Combines strings bit by bit and stores the result.',
+    appliesFrom: bitOpAppliesFrom,
+    refusedBefore: true,
     parse: parseBitOp,
     run: runBitOp,
   }),

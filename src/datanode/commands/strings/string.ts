@@ -1,4 +1,4 @@
-/** Whole strings: SET, GET and their relatives, MGET, MSET. */
+/** Whole strings: SET, GET and their relatives, MGET. */
 
 import { findKey, outlineKey, removeKey, setDeadline } from '../../encoding/keyspace/keyspace.ts';
 import { readString, storeString } from '../../encoding/strings/string.ts';
@@ -14,7 +14,6 @@ import {
   syntaxError,
   WRONG_TYPE,
   word,
-  wrongArity,
 } from '../rows/args.ts';
 import {
   ALL_KEYS,
@@ -27,7 +26,7 @@ import {
   write,
 } from '../rows/command.ts';
 import { isComparison } from '../rows/comparison-words.ts';
-import { inWeighedSteps, weightOf } from '../rows/in-steps.ts';
+import { inWeighedSteps } from '../rows/in-steps.ts';
 import { type Comparison, meets, setAppliesFrom } from './compare.ts';
 
 interface SetRequest {
@@ -72,12 +71,12 @@ function parseSet(args: readonly Buffer[]): SetRequest {
   return { command: 'set', key, value, condition, expiry, get };
 }
 
-function isExpiryWord(option: string): boolean {
+export function isExpiryWord(option: string): boolean {
   return option === 'ex' || option === 'px' || option === 'exat' || option === 'pxat';
 }
 
 /** What can be refused without knowing the time is refused before the log. */
-function checkedExpiry(command: string, option: string, arg: Buffer): ExpiryOption {
+export function checkedExpiry(command: string, option: string, arg: Buffer): ExpiryOption {
   const expiry = expiryOption(option, arg);
   if (deadlineOf(expiry, 0, true) === undefined)
     throw new ArgumentError(invalidExpireTime(command));
@@ -229,49 +228,7 @@ function runMGet(view: View, keys: readonly Buffer[], { nowMs }: RunContext): Ru
   return inWeighedSteps(keys, read, () => pile.reply());
 }
 
-type Pairs = readonly (readonly [key: Buffer, value: Buffer])[];
-
-/** MSET key value [key value ...], MSETNX key value [key value ...] */
-function parsePairs(name: string): (args: readonly Buffer[]) => Pairs {
-  return (args) => {
-    if (args.length % 2 === 0) throw wrongArity(name);
-    const pairs: (readonly [Buffer, Buffer])[] = [];
-    for (let at = 1; at < args.length; at += 2) {
-      pairs.push([argument(args, at), argument(args, at + 1)]);
-    }
-    return pairs;
-  };
-}
-
-function runMSet(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
-  return setAll(view, pairs, context, OK);
-}
-
-function runMSetNx(view: WriteView, pairs: Pairs, context: RunContext): RunResult {
-  let isThere = false;
-  const look = ([key]: Pairs[number]) => {
-    if (isThere) return 0;
-    const outline = outlineKey(view, key, context.nowMs);
-    isThere = outline.live !== undefined;
-    return weightOf(outline);
-  };
-  return inWeighedSteps(pairs, look, () =>
-    isThere ? NOTHING_SET : setAll(view, pairs, context, integer(1)),
-  );
-}
-
-function setAll(view: WriteView, pairs: Pairs, { nowMs }: RunContext, reply: Reply): RunResult {
-  const set = ([key, value]: Pairs[number]) => {
-    const outline = outlineKey(view, key, nowMs);
-    storeString(view, outline, value, 0);
-    view.notify?.('string', 'set', key);
-    return weightOf(outline);
-  };
-  return inWeighedSteps(pairs, set, () => reply);
-}
-
 const column = { categories: ['string'], group: 'string', keys: FIRST_KEY };
-const PAIR_KEYS = { first: 1, last: -1, step: 2 };
 
 export const stringCommands: readonly Command[] = [
   write({
@@ -369,28 +326,5 @@ export const stringCommands: readonly Command[] = [
     fanOut: { over: 'keys', merge: 'keyOrder' },
     parse: (args) => args.slice(1),
     run: runMGet,
-  }),
-  write({
-    ...column,
-    name: 'mset',
-    arity: -3,
-    flags: ['write', 'denyoom'],
-    keys: PAIR_KEYS,
-    since: '1.0.1',
-    summary: 'Atomically creates or modifies the string values of one or more keys.',
-    fanOut: { over: 'keys', merge: 'ok' },
-    parse: parsePairs('mset'),
-    run: runMSet,
-  }),
-  write({
-    ...column,
-    name: 'msetnx',
-    arity: -3,
-    flags: ['write', 'denyoom'],
-    keys: PAIR_KEYS,
-    since: '1.0.1',
-    summary: 'Atomically modifies the string values of one or more keys only when none exists.',
-    parse: parsePairs('msetnx'),
-    run: runMSetNx,
   }),
 ];

@@ -52,6 +52,7 @@ import { streamReadGroupCommands } from '../streams/stream-read-group.ts';
 import { bitCommands } from '../strings/bit.ts';
 import { bitFieldCommands } from '../strings/bitfield.ts';
 import { compareCommands } from '../strings/compare.ts';
+import { mSetCommands } from '../strings/mset.ts';
 import { stringCommands } from '../strings/string.ts';
 import { stringCommonCommands } from '../strings/string-common.ts';
 import { stringNumberCommands } from '../strings/string-number.ts';
@@ -71,6 +72,7 @@ import { NAME_BYTES_MAX, NameTable } from './name-table.ts';
 
 const rows: readonly Command[] = [
   ...stringCommands,
+  ...mSetCommands,
   ...stringNumberCommands,
   ...stringRangeCommands,
   ...stringCommonCommands,

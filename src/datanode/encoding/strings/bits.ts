@@ -20,7 +20,9 @@ export interface BitField {
 
 /** What an integer that does not fit becomes: cut to its lowest bits, the nearest that fits, nothing. */
 export type Overflow = 'wrap' | 'sat' | 'fail';
-export type BitOperation = 'and' | 'or' | 'xor' | 'not';
+export type BitOperation = 'and' | 'or' | 'xor' | 'not' | 'diff' | 'diff1' | 'andor' | 'one';
+/** What two strings come to, bit by bit; `andnot`: what the first has and the other has not. */
+export type PairOperation = 'and' | 'or' | 'xor' | 'andnot';
 
 const WORD_BYTES = 4;
 /** Of a search for a word: what is copied at once where it has to be. */
@@ -95,15 +97,15 @@ export function invert(bytes: Buffer): void {
   for (let at = 0; at < bytes.length; at++) bytes[at] = ~bytes[at]! & 0xff;
 }
 
-/** Changes `result`, whose memory must be aligned; `other` is as long. `not` is for one alone. */
-export function combineInto(operation: BitOperation, result: Buffer, other: Buffer): void {
+/** Changes `result`, whose memory must be aligned; `other` is as long. */
+export function combineInto(operation: PairOperation, result: Buffer, other: Buffer): void {
   combineEach(operation, wordsOf(result), wordsOf(other));
   const done = other.length - (other.length % WORD_BYTES);
   combineEach(operation, result.subarray(done), other.subarray(done));
 }
 
 function combineEach(
-  operation: BitOperation,
+  operation: PairOperation,
   result: Int32Array | Buffer,
   other: Int32Array | Buffer,
 ): void {
@@ -111,6 +113,7 @@ function combineEach(
   if (operation === 'or') for (let at = 0; at < shared; at++) result[at]! |= other[at]!;
   if (operation === 'xor') for (let at = 0; at < shared; at++) result[at]! ^= other[at]!;
   if (operation === 'and') for (let at = 0; at < shared; at++) result[at]! &= other[at]!;
+  if (operation === 'andnot') for (let at = 0; at < shared; at++) result[at]! &= ~other[at]!;
 }
 
 /** The whole 32-bit words of `bytes`, in the host's order: the same memory if that is aligned. */

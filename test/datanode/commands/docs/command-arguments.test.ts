@@ -25,6 +25,7 @@ const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'a word before several arguments is the token of their block, as LIMIT is',
   ],
   [/^set$/, 'what compares is newer'],
+  [/^bitop$/, 'operations are told by name, since 7.2'],
   [/^sort/, 'a pattern is no key'],
   [/^select$/, 'names are taken'],
   [/^client\|(list|kill)$/, 'no block around one argument, and both words of SKIPME are told'],

@@ -125,6 +125,11 @@ describe('COMMAND', () => {
     const node = new FakeNode();
     const keys = await node.call('command', 'getkeys', 'mset', 'a', '1', 'b', '2');
     expect(itemsOf(keys).map(textOf)).toEqual(['a', 'b']);
+    const pairs = ['msetex', '2', 'a', '1', 'b', '2', 'NX'];
+    expect(itemsOf(await node.call('command', 'getkeys', ...pairs)).map(textOf)).toEqual([
+      'a',
+      'b',
+    ]);
     expect(await node.call('command', 'getkeys', 'ping')).toEqual({
       kind: 'error',
       text: 'ERR The command has no key arguments',

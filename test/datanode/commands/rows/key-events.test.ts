@@ -330,6 +330,10 @@ test('comparisons tell of what they change, and of nothing else', async () => {
   expect(await told('SET k x IFEQ v')).toEqual([]);
   expect(await told('DELEX k IFEQ v')).toEqual([]);
   expect(await told('DELEX k IFEQ w')).toEqual(['del k']);
+  expect(await told('MSETEX 2 a 1 b 2')).toEqual(['new a', 'set a', 'new b', 'set b']);
+  expect(await told('MSETEX 1 a 1 KEEPTTL')).toEqual(['set a']);
+  expect(await told('MSETEX 1 a 1 XX EX 10')).toEqual(['set a', 'expire a']);
+  expect(await told('MSETEX 2 a 1 c 1 XX EX 10')).toEqual([]);
   expect(await told('DELEX k IFEQ w')).toEqual([]);
 });
 

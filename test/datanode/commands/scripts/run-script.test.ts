@@ -186,6 +186,16 @@ describe('what it may not', () => {
     const own = await Replica.open({ applyVersion: applyVersions.scripts });
     expect(await own.apply(1, 'EVAL', "return redis.call('delex', 'k')", '0')).toBe('(integer) 0');
     expect(await own.apply(2, 'EVAL', option, '0')).toBe('(nil)');
+    const many = "return redis.call('msetex', '1', 'k', 'v')";
+    const bits = "return redis.call('bitop', 'ONE', 'to', 'k')";
+    const before = await Replica.open({ applyVersion: applyVersions.redis84 - 1 });
+    expect(await before.apply(1, 'EVAL', many, '0')).toMatch(unknown);
+    expect(await before.apply(2, 'EVAL', bits, '0')).toMatch(
+      /^\(error\) ERR syntax error script: /,
+    );
+    const now = await Replica.open({ applyVersion: applyVersions.redis84 });
+    expect(await now.apply(1, 'EVAL', many, '0')).toBe('(integer) 1');
+    expect(await now.apply(2, 'EVAL', bits, '0')).toBe('(integer) 1');
   });
 });
 

@@ -18,7 +18,11 @@ import {
 function combineBits(operation: BitOperation, sources: readonly Buffer[]): Buffer {
   const combination = new BitCombination(operation);
   for (const source of sources) Array.from(combination.add(source));
-  return combination.result();
+  const steps = combination.result();
+  for (;;) {
+    const step = steps.next([]);
+    if (step.done) return step.value;
+  }
 }
 
 const bytes = fc
@@ -84,6 +88,29 @@ test('strings are combined as far as the longest goes', () => {
   expect(combineBits('or', [Buffer.alloc(0)])).toEqual(Buffer.alloc(0));
 });
 
+test.each(['diff', 'diff1', 'andor', 'one'] as const)('%s is as it is told of', (operation) => {
+  const told = {
+    diff: (first: boolean, others: number) => first && others === 0,
+    diff1: (first: boolean, others: number) => !first && others > 0,
+    andor: (first: boolean, others: number) => first && others > 0,
+    one: (first: boolean, others: number) => Number(first) + others === 1,
+  };
+  const sources = fc.array(fc.uint8Array({ maxLength: 9 }), { minLength: 2, maxLength: 5 });
+  fc.assert(
+    fc.property(sources, (drawn) => {
+      const all = drawn.map((source) => Buffer.from(source));
+      const combined = combineBits(operation, all);
+      expect(combined.length).toBe(Math.max(...all.map(({ length }) => length)));
+      for (let at = 0; at < combined.length * 8; at++) {
+        const [first, ...others] = all.map((source) => bitAt(source, at) === 1);
+        const isSet = told[operation](first === true, others.filter(Boolean).length);
+        expect(bitAt(combined, at), `bit ${at}`).toBe(isSet ? 1 : 0);
+      }
+      expect(all).toEqual(drawn.map((source) => Buffer.from(source)));
+    }),
+  );
+});
+
 test.each([0, 1, 3])('long strings are searched and counted, at memory offset %i', (shift) => {
   const long = Buffer.alloc(300_000 + shift).subarray(shift);
   const all = { first: 0, last: long.length * 8 - 1 };
@@ -112,11 +139,12 @@ test('strings of several pieces are combined as bit by bit, whichever is longer'
     and: (a: number, b: number) => a & b,
     or: (a: number, b: number) => a | b,
     xor: (a: number, b: number) => a ^ b,
+    diff: (a: number, b: number) => a & ~b,
   };
   for (const sources of [all.slice(0, 2), all.slice(3), [...all].reverse()]) {
     const length = Math.max(...sources.map((source) => source.length));
     const before = sources.map((source) => Buffer.from(source));
-    for (const operation of ['and', 'or', 'xor'] as const) {
+    for (const operation of ['and', 'or', 'xor', 'diff'] as const) {
       const expected = Buffer.alloc(length);
       for (const [which, source] of sources.entries()) {
         for (let at = 0; at < length; at++) {
@@ -125,6 +153,15 @@ test('strings of several pieces are combined as bit by bit, whichever is longer'
         }
       }
       expect(combineBits(operation, sources).equals(expected), operation).toBe(true);
+    }
+    const [first, ...others] = sources as [Buffer, ...Buffer[]];
+    const any = combineBits('or', others);
+    const both = combineBits('and', [first, any]);
+    const padded = combineBits('or', [both, Buffer.alloc(length)]);
+    expect(combineBits('andor', sources).equals(padded)).toBe(true);
+    expect(combineBits('diff1', sources).equals(combineBits('diff', [any, first]))).toBe(true);
+    if (others.length === 1) {
+      expect(combineBits('one', sources).equals(combineBits('xor', sources))).toBe(true);
     }
     expect(sources.every((source, at) => source.equals(before[at]!))).toBe(true);
   }

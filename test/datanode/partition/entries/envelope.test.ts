@@ -233,6 +233,25 @@ describe('log entries', () => {
     }
   });
 
+  test('with what is newer than Redis 8.0 are of the tenth', () => {
+    const words = (text: string) => text.split(' ').map((word) => Buffer.from(word));
+    const versionOf = (...lines: Buffer[][]) => {
+      const data = encodeEnvelope({ timeMs: 1, seed: 7, body: { family: 'redis', lines } });
+      expect(decodeEnvelope(data).body).toMatchObject({ lines });
+      return data.readUInt16BE(2);
+    };
+    for (const text of [
+      ...['MSETEX 1 a 1', 'msetex 2 a 1 b 2 NX'],
+      ...['BITOP DIFF to a b', 'bitop diff1 to a b', 'BITOP ANDOR to a b', 'bitop One to a'],
+    ]) {
+      expect(versionOf(words('SET a 1'), words(text)), text).toBe(10);
+      expect(versionOf([...encodeExec([words('SET a 1'), words(text)])]), text).toBe(10);
+    }
+    for (const text of ['BITOP AND diff one', 'bitop not to a', 'MSET a 1', 'BITOP DIFF2 to a']) {
+      expect(versionOf(words(text)), text).toBe(1);
+    }
+  });
+
   test('of a newer version, or cut, are refused with the remedy', () => {
     const data = encodeEnvelope({
       timeMs: 1,
