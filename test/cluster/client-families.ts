@@ -209,6 +209,13 @@ const newer: Family = async (client, tag) => {
   expect(await client.call('MSETEX', ...pairs, 'NX')).toBe(0);
   expect(await client.ttl(`${tag}m2`)).toBeGreaterThan(0);
   expect(await client.call('BITOP', 'DIFF', `${tag}m3`, `${tag}m1`, `${tag}m2`)).toBe(2);
+  const stream = `${tag}stream`;
+  for (const id of ['1-0', '2-0']) await client.xadd(stream, id, 'f', 'v');
+  await client.xgroup('CREATE', stream, 'g', '0');
+  expect(await client.call('XDELEX', stream, 'ACKED', 'IDS', '1', '1-0')).toEqual([2]);
+  await client.xreadgroup('GROUP', 'g', 'ann', 'STREAMS', stream, '>');
+  expect(await client.call('XACKDEL', stream, 'g', 'IDS', '2', '1-0', '3-0')).toEqual([1, -1]);
+  expect(await client.xlen(stream)).toBe(1);
   const replies = await client.multi().set(lock, 'v').call('DELEX', lock, 'IFEQ', 'v').exec();
   expect(replies?.map(([, reply]) => reply)).toEqual(['OK', 1]);
 };

@@ -12,7 +12,7 @@ export const exceptions: readonly Exception[] = [
   {
     commands:
       'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST, MSETEX, ' +
-      'BITOP DIFF and its like',
+      'BITOP DIFF and its like, XDELEX, XACKDEL',
     differs: 'they are there, as in Redis 7.4 to 8.4; INFO tells of 7.2.4',
     reason:
       'a lock without scripts needs them; a client that goes by the version asks COMMAND anyway',

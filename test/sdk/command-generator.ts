@@ -69,7 +69,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly (string | null)[] | number', 'sort'],
   [
     'readonly number[]',
-    'smismember hexpire hpexpire hexpireat hpexpireat hpersist httl hpttl hexpiretime ' +
+    'xackdel xdelex smismember hexpire hpexpire hexpireat hpexpireat hpersist httl hpttl hexpiretime ' +
       'hpexpiretime waitaof',
   ],
   ['readonly (number | null)[]', 'bitfield bitfield_ro'],

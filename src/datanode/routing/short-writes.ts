@@ -15,7 +15,7 @@ export const shortWrites: ReadonlySet<string> = new Set([
   ...['hset', 'hsetex', 'hmset', 'hsetnx', 'hdel', 'hincrby', 'hincrbyfloat'],
   ...['hexpire', 'hpexpire', 'hexpireat', 'hpexpireat', 'hpersist'],
   ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
-  ...['xadd', 'xdel', 'xtrim', 'xsetid', 'xack'],
+  ...['xadd', 'xdel', 'xtrim', 'xsetid', 'xack', 'xdelex', 'xackdel'],
   ...['zan.set', 'zan.expire', 'zan.persist', 'setifeq', 'delifeq', 'plset'],
 ]);
 

@@ -146,6 +146,8 @@ xdel w 1:r0,1
 xlen r 1:r0,1
 xsetid w 1:r0,1
 xtrim w 1:r0,1
+xdelex w 1:r0,1
+xackdel w 1:r0,1
 xrange r 1:r0,1
 xrevrange r 1:r0,1
 xread r/BLOCK STREAMS<COUNT1,BLOCK1:r-1,1,2

@@ -39,6 +39,23 @@ export interface StreamCommands {
    * threshold [LIMIT count])`
    */
   xtrim(key: Key, ...trim: Variadic<'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT'>): Promise<number>;
+  /**
+   * Deletes entries of a stream, and says what becomes of what groups have pending of them.
+   * `XDELEX key [KEEPREF | DELREF | ACKED] (IDS numids id+)`
+   */
+  xdelex(
+    key: Key,
+    ...more: Variadic<'KEEPREF' | 'DELREF' | 'ACKED' | 'IDS'>
+  ): Promise<readonly number[]>;
+  /**
+   * Acknowledges entries of a group, and deletes them from its stream. `XACKDEL key group
+   * [KEEPREF | DELREF | ACKED] (IDS numids id+)`
+   */
+  xackdel(
+    key: Key,
+    group: Value,
+    ...more: Variadic<'KEEPREF' | 'DELREF' | 'ACKED' | 'IDS'>
+  ): Promise<readonly number[]>;
   /** Returns the entries of a stream between two IDs. `XRANGE key start end [COUNT count]` */
   xrange(
     key: Key,

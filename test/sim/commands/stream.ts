@@ -39,6 +39,13 @@ const add: Arguments = (draw) => {
   return [key, ...existing, ...trim, newId(draw, key), ...fields(draw)];
 };
 
+/** What becomes of references, and the IDs of XDELEX and XACKDEL. */
+function fated(draw: Draw): Line {
+  const drawn = ids(draw);
+  const fate = draw.one([[], ['KEEPREF'], ['DELREF'], ['ACKED'], ['ACKED']]);
+  return [...fate, 'IDS', String(drawn.length), ...drawn];
+}
+
 /** Keys and an ID for each. */
 function streams(draw: Draw, from: () => string): Line {
   const keys = draw.chance(0.8) ? [x(draw)] : [x(draw), x(draw)];
@@ -72,6 +79,8 @@ const infos: readonly Arguments[] = [
 export const streamCommands: Readonly<Record<string, Arguments>> = {
   xadd: add,
   xdel: (draw) => [x(draw), ...ids(draw)],
+  xdelex: (draw) => [x(draw), ...fated(draw)],
+  xackdel: (draw) => [...ofGroup(draw), ...fated(draw)],
   xtrim: (draw) => [x(draw), ...trimming(draw)],
   xsetid: (draw) => [
     x(draw),

@@ -183,16 +183,20 @@ geosearchstore destination source ${AREA} [STOREDIST]
 `;
 
 const TRIM = `strategy=(MAXLEN | MINID) operator=[equal='=' | approximately='~'] threshold [LIMIT count]`;
+const FATE = 'condition=[KEEPREF | DELREF | ACKED]';
+const IDS = '(IDS numids id+)';
 const LAST_OR_ID = `id-or-new=(id | new-id='$')`;
 const READ = `streams=(STREAMS key+ id+)`;
 
 const streams = `
 xack key group id+
+xackdel key group ${FATE} ${IDS}
 xadd key [NOMKSTREAM] trim=[${TRIM}] id-or-auto=(auto-id='*' | id) data=(field value)+
 xautoclaim key group consumer min-idle-time start:string [COUNT count] [JUSTID]
 xclaim key group consumer min-idle-time id+ [IDLE ms:integer] [TIME unix-time-milliseconds]
   [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]
 xdel key id+
+xdelex key ${FATE} ${IDS}
 xgroup|create key group ${LAST_OR_ID} [MKSTREAM] [ENTRIESREAD entries-read:integer]
 xgroup|createconsumer key group consumer
 xgroup|delconsumer key group consumer

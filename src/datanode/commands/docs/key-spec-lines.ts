@@ -35,7 +35,9 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   },
   {
     specs: ['index 1 · range 0 1 0 · RW delete'],
-    of: 'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore xautoclaim xdel xtrim',
+    of:
+      'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore xautoclaim xdel xtrim ' +
+      'xdelex xackdel',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access delete'],

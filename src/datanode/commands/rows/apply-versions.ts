@@ -15,7 +15,7 @@ export const applyVersions = {
   /** XREAD from `+`; XSETID, and XREADGROUP whose key goes, as Redis 8 has them; EVAL_RO and unpack
    * as Redis 7. */
   laterRedis: 9,
-  /** What Redis 8.2 and 8.4 have brought: MSETEX; BITOP DIFF and its like. */
+  /** What Redis 8.2 and 8.4 have brought: MSETEX, BITOP DIFF and its like, XDELEX and XACKDEL. */
   redis84: 10,
 } as const;
 

@@ -44,6 +44,7 @@ import { setAlgebraCommands } from '../sets/set-algebra.ts';
 import { hyperLogLogCommands } from '../sketches/hyperloglog.ts';
 import { streamAddCommands } from '../streams/stream-add.ts';
 import { streamClaimCommands } from '../streams/stream-claim.ts';
+import { streamDeleteCommands } from '../streams/stream-delete.ts';
 import { streamGroupCommands } from '../streams/stream-groups.ts';
 import { streamInfoCommands } from '../streams/stream-info.ts';
 import { streamPendingCommands } from '../streams/stream-pending.ts';
@@ -98,6 +99,7 @@ const rows: readonly Command[] = [
   ...geoCommands,
   ...geoSearchCommands,
   ...streamAddCommands,
+  ...streamDeleteCommands,
   ...streamRangeCommands,
   ...streamGroupCommands,
   ...streamReadGroupCommands,

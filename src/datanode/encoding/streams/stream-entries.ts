@@ -41,6 +41,10 @@ export function readEntry(view: View, stream: Stream, id: StreamId): EntryFields
   return value === undefined ? undefined : decodeEntry(key, value);
 }
 
+export function hasEntry(view: View, stream: Stream, id: StreamId): boolean {
+  return stream.size > 0 && view.get(encodeEntryKey(stream.place, id)) !== undefined;
+}
+
 /** An entry as the engine gives it. */
 export function entryOf([key, value]: KeyValue): StreamEntry {
   return { id: decodeIdAtEnd(key), fields: decodeEntry(key, value) };

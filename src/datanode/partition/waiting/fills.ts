@@ -36,7 +36,7 @@ const addsOne = new Set([
  * behind each of them: nobody has anything of these.
  */
 const addsNone = new Set([
-  ...['xack', 'xclaim', 'xautoclaim', 'xdel', 'xreadgroup', 'xsetid', 'xtrim'],
+  ...['xack', 'xclaim', 'xautoclaim', 'xdel', 'xdelex', 'xackdel', 'xreadgroup', 'xsetid', 'xtrim'],
   ...['xgroup|create', 'xgroup|createconsumer', 'xgroup|delconsumer', 'xgroup|setid'],
   ...['expire', 'expireat', 'pexpire', 'pexpireat', 'persist'],
 ]);

@@ -330,6 +330,9 @@ test('comparisons tell of what they change, and of nothing else', async () => {
   expect(await told('SET k x IFEQ v')).toEqual([]);
   expect(await told('DELEX k IFEQ v')).toEqual([]);
   expect(await told('DELEX k IFEQ w')).toEqual(['del k']);
+  await told('XADD s 1-0 f v');
+  expect(await told('XDELEX s ACKED IDS 2 1-0 2-0')).toEqual(['xdel s']);
+  expect(await told('XDELEX s DELREF IDS 1 1-0')).toEqual([]);
   expect(await told('MSETEX 2 a 1 b 2')).toEqual(['new a', 'set a', 'new b', 'set b']);
   expect(await told('MSETEX 1 a 1 KEEPTTL')).toEqual(['set a']);
   expect(await told('MSETEX 1 a 1 XX EX 10')).toEqual(['set a', 'expire a']);

@@ -241,7 +241,7 @@ describe('log entries', () => {
       return data.readUInt16BE(2);
     };
     for (const text of [
-      ...['MSETEX 1 a 1', 'msetex 2 a 1 b 2 NX'],
+      ...['MSETEX 1 a 1', 'msetex 2 a 1 b 2 NX', 'XDELEX s IDS 1 1', 'xackdel s g ACKED IDS 1 1'],
       ...['BITOP DIFF to a b', 'bitop diff1 to a b', 'BITOP ANDOR to a b', 'bitop One to a'],
     ]) {
       expect(versionOf(words('SET a 1'), words(text)), text).toBe(10);
