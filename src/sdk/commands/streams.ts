@@ -15,11 +15,14 @@ import type {
 export interface StreamCommands {
   /**
    * Appends an entry to a stream. Creates the key if it doesn’t exist. `XADD key [NOMKSTREAM]
-   * [(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id) (field value)+`
+   * [KEEPREF | DELREF | ACKED] [(MAXLEN | MINID) [= | ~] threshold [LIMIT count]] (* | id)
+   * (field value)+`
    */
   xadd(
     key: Key,
-    ...more: Variadic<'NOMKSTREAM' | 'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT' | '*'>
+    ...more: Variadic<
+      'NOMKSTREAM' | 'KEEPREF' | 'DELREF' | 'ACKED' | 'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT' | '*'
+    >
   ): Promise<string | null>;
   /** Removes entries from a stream and returns how many there were. `XDEL key id+` */
   xdel(key: Key, ...ids: Variadic): Promise<number>;
@@ -36,9 +39,12 @@ export interface StreamCommands {
   ): Promise<'OK'>;
   /**
    * Removes entries from the beginning of a stream. `XTRIM key ((MAXLEN | MINID) [= | ~]
-   * threshold [LIMIT count])`
+   * threshold [LIMIT count]) [KEEPREF | DELREF | ACKED]`
    */
-  xtrim(key: Key, ...trim: Variadic<'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT'>): Promise<number>;
+  xtrim(
+    key: Key,
+    ...more: Variadic<'MAXLEN' | 'MINID' | '=' | '~' | 'LIMIT' | 'KEEPREF' | 'DELREF' | 'ACKED'>
+  ): Promise<number>;
   /**
    * Deletes entries of a stream, and says what becomes of what groups have pending of them.
    * `XDELEX key [KEEPREF | DELREF | ACKED] (IDS numids id+)`

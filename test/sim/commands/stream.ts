@@ -35,15 +35,17 @@ function newId(draw: Draw, key: string): string {
 const add: Arguments = (draw) => {
   const key = x(draw);
   const existing = draw.one([[], [], [], ['NOMKSTREAM']]);
-  const trim = draw.one([[], [], [], trimming(draw)]);
+  const trim = draw.one([[], [], [], [...trimming(draw), ...fate(draw)]]);
   return [key, ...existing, ...trim, newId(draw, key), ...fields(draw)];
 };
 
-/** What becomes of references, and the IDs of XDELEX and XACKDEL. */
+/** What becomes of what is pending of entries that are deleted. */
+const fate = (draw: Draw): Line => draw.one([[], ['KEEPREF'], ['DELREF'], ['ACKED'], ['ACKED']]);
+
+/** The same, and the IDs of XDELEX and XACKDEL. */
 function fated(draw: Draw): Line {
   const drawn = ids(draw);
-  const fate = draw.one([[], ['KEEPREF'], ['DELREF'], ['ACKED'], ['ACKED']]);
-  return [...fate, 'IDS', String(drawn.length), ...drawn];
+  return [...fate(draw), 'IDS', String(drawn.length), ...drawn];
 }
 
 /** Keys and an ID for each. */
@@ -81,7 +83,7 @@ export const streamCommands: Readonly<Record<string, Arguments>> = {
   xdel: (draw) => [x(draw), ...ids(draw)],
   xdelex: (draw) => [x(draw), ...fated(draw)],
   xackdel: (draw) => [...ofGroup(draw), ...fated(draw)],
-  xtrim: (draw) => [x(draw), ...trimming(draw)],
+  xtrim: (draw) => [x(draw), ...trimming(draw), ...fate(draw)],
   xsetid: (draw) => [
     x(draw),
     draw.one(['1', `${MS}-${draw.int(0, 4)}`]),

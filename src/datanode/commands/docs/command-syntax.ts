@@ -191,7 +191,7 @@ const READ = `streams=(STREAMS key+ id+)`;
 const streams = `
 xack key group id+
 xackdel key group ${FATE} ${IDS}
-xadd key [NOMKSTREAM] trim=[${TRIM}] id-or-auto=(auto-id='*' | id) data=(field value)+
+xadd key [NOMKSTREAM] ${FATE} trim=[${TRIM}] id-or-auto=(auto-id='*' | id) data=(field value)+
 xautoclaim key group consumer min-idle-time start:string [COUNT count] [JUSTID]
 xclaim key group consumer min-idle-time id+ [IDLE ms:integer] [TIME unix-time-milliseconds]
   [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]
@@ -212,7 +212,7 @@ xread [COUNT count] [BLOCK milliseconds] ${READ}
 xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] ${READ}
 xrevrange key end:string start:string [COUNT count]
 xsetid key last-id [ENTRIESADDED entries-added:integer] [MAXDELETEDID max-deleted-id]
-xtrim key trim=(${TRIM})
+xtrim key trim=(${TRIM}) ${FATE}
 `;
 
 const keyspace = `

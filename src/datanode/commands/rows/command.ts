@@ -154,6 +154,8 @@ interface CommandBase {
    * what it runs, in its own words.
    */
   readonly refusedBefore?: boolean | 'itself';
+  /** What those builds say of it: by default that it is a syntax error. */
+  readonly refusedAs?: string;
   /**
    * What it comes to has changed with apply versions: its entry is of the highest that all members know, and
    * never held back for that.
@@ -299,13 +301,18 @@ export function carriedOut(command: Command, line: readonly Buffer[]): Carried {
 }
 
 /**
- * Whether builds to which the entry of a write is due refuse what it asks for, and know nothing of: then
- * it is refused here as well.
+ * What builds to which the entry of a write is due answer where they refuse what it asks for, and know
+ * nothing of: then it is refused here as well.
  */
-export function isRefusedBefore(row: Command, line: readonly Buffer[], version?: number): boolean {
+export function refusalBefore(
+  row: Command,
+  line: readonly Buffer[],
+  version?: number,
+): Reply | undefined {
   const { command, line: inner } = carriedOut(row, line);
-  if (version === undefined || command.refusedBefore !== true) return false;
-  return (command.appliesFrom?.(inner) ?? 0) > version;
+  if (version === undefined || command.refusedBefore !== true) return undefined;
+  if ((command.appliesFrom?.(inner) ?? 0) <= version) return undefined;
+  return { kind: 'error', text: command.refusedAs ?? 'ERR syntax error' };
 }
 
 /** The keys of a request; empty for keyless commands. `args[0]` is the command's name. */

@@ -6,14 +6,14 @@ import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { LuaError } from '../../lua/values/error.ts';
 import { array, bulk, error, integer, type Reply } from '../../resp/reply.ts';
 import { ReplyTooLargeError } from '../../resp/reply-pile.ts';
-import { SYNTAX_ERROR, shownText } from '../rows/args.ts';
+import { shownText } from '../rows/args.ts';
 import {
   type Command,
-  isRefusedBefore,
   keysOf,
   type ReadCommand,
   type RunContext,
   type RunResult,
+  refusalBefore,
   type WriteCommand,
 } from '../rows/command.ts';
 import { errorTable } from './script-errors.ts';
@@ -107,7 +107,8 @@ function checkKeys(keys: Line, context: RunContext): void {
 /** What it answers; an error is an answer. */
 export function* runInner(ground: Ground, row: Command, line: Line): Slices<Reply> {
   if (row.kind === 'node') return nodeRuns.get(row.name)!(line, ground.context);
-  if (isRefusedBefore(row, line, ground.context.applyVersion)) return error(SYNTAX_ERROR);
+  const refusal = refusalBefore(row, line, ground.context.applyVersion);
+  if (refusal !== undefined) return refusal;
   try {
     const result = start(ground, row, line);
     const reply = 'kind' in result ? result : yield* result;

@@ -27,9 +27,8 @@ import {
   deleteEntry,
   edgeEntry,
   findFirst,
-  type Trim,
-  trimEntries,
 } from '../../encoding/streams/stream-entries.ts';
+import { type FatedTrim, trimStream } from '../../encoding/streams/stream-trimming.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { FRAME_BYTES } from '../../resp/reply-bytes.ts';
@@ -54,12 +53,11 @@ import {
 } from '../rows/command.ts';
 import { inSteps } from '../rows/in-steps.ts';
 import { late, lateReply } from '../rows/late-error.ts';
-import { idArgument, type NewId, newIdArgument } from './stream-args.ts';
+import { INVALID_ID, idArgument, type NewId, newIdArgument } from './stream-args.ts';
 import { fromStreams, streamColumn } from './stream-rows.ts';
-import { type Kept, KeptOptions, trimOf } from './stream-trim.ts';
+import { isNoWord, type Kept, KeptOptions, trimAppliesFrom, trimOf } from './stream-trim.ts';
 
 const NOTHING = integer(0);
-const NINE = 0x39;
 /** What a reply has around the fields of an entry: its ID, arrays, the key. */
 const ENTRY_FRAME_BYTES = 256;
 const TOO_SMALL = error(
@@ -78,7 +76,10 @@ interface Add {
   readonly kept: Kept | undefined;
 }
 
-/** XADD key [NOMKSTREAM] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id field value … */
+/**
+ * XADD key [NOMKSTREAM] [KEEPREF | DELREF | ACKED] [MAXLEN | MINID [= | ~] threshold [LIMIT count]] * | id
+ * field value …
+ */
 function parseAdd(args: readonly Buffer[]): Add {
   let options: KeptOptions | undefined;
   let existing = false;
@@ -112,11 +113,6 @@ function parseAdd(args: readonly Buffer[]): Add {
   return { key: argument(args, 1), existing, id, fields, kept };
 }
 
-/** Most IDs begin with a digit, or are `*`: not to be looked for among options. */
-function isNoWord(arg: Buffer): boolean {
-  return arg.length === 0 || arg[0]! <= NINE;
-}
-
 /** What was added and could not be answered would be stuck: read by nobody, claimed by nobody. */
 function isTooLarge(fields: readonly Buffer[]): boolean {
   let bytes = ENTRY_FRAME_BYTES;
@@ -140,8 +136,13 @@ function runAdd(view: WriteView, add: Add, { nowMs }: RunContext): RunResult {
     : atOnce(trimAndEnd(view, stream, id, trim));
 }
 
-function* trimAndEnd(view: WriteView, stream: OpenStream, id: StreamId, trim: Trim): Slices<Reply> {
-  return endAdd(view, stream, id, yield* trimEntries(view, stream, trim));
+function* trimAndEnd(
+  view: WriteView,
+  stream: OpenStream,
+  id: StreamId,
+  trim: FatedTrim,
+): Slices<Reply> {
+  return endAdd(view, stream, id, yield* trimStream(view, stream, trim));
 }
 
 function endAdd(view: WriteView, stream: OpenStream, id: StreamId, trimmed: number): Reply {
@@ -211,7 +212,7 @@ function runLen(view: View, key: Buffer, { nowMs }: RunContext): Reply {
   return integer(stream?.size ?? 0);
 }
 
-/** XTRIM key MAXLEN | MINID [= | ~] threshold [LIMIT count] */
+/** XTRIM key MAXLEN | MINID [= | ~] threshold [LIMIT count] [KEEPREF | DELREF | ACKED] */
 function parseTrim(args: readonly Buffer[]) {
   const options = new KeptOptions();
   for (let at = 2; at < args.length; ) {
@@ -236,7 +237,7 @@ function runTrim(
 
 function* trimOnly(view: WriteView, stream: OpenStream, kept: Kept): Slices<Reply> {
   const trim = trimOf(stream, kept);
-  const trimmed = trim === undefined ? 0 : yield* trimEntries(view, stream, trim);
+  const trimmed = trim === undefined ? 0 : yield* trimStream(view, stream, trim);
   if (trimmed === 0) return NOTHING;
   saveStream(view, stream);
   view.notify?.('stream', 'xtrim', stream.found.key);
@@ -322,7 +323,9 @@ export const streamAddCommands: readonly Command[] = [
     flags: ['write', 'denyoom', 'fast'],
     since: '5.0.0',
     summary: 'Appends an entry to a stream. Creates the key if it doesn’t exist.',
-    appliesFrom: fromStreams,
+    appliesFrom: trimAppliesFrom,
+    refusedBefore: true,
+    refusedAs: INVALID_ID,
     parse: parseAdd,
     run: runAdd,
   }),
@@ -367,7 +370,8 @@ export const streamAddCommands: readonly Command[] = [
     flags: ['write'],
     since: '5.0.0',
     summary: 'Removes entries from the beginning of a stream.',
-    appliesFrom: fromStreams,
+    appliesFrom: trimAppliesFrom,
+    refusedBefore: true,
     parse: parseTrim,
     run: runTrim,
   }),

@@ -11,7 +11,7 @@ import {
 import { textBytes } from '../rows/args.ts';
 import { ArgumentError } from '../rows/command.ts';
 
-const INVALID_ID = 'ERR Invalid stream ID specified as stream command argument';
+export const INVALID_ID = 'ERR Invalid stream ID specified as stream command argument';
 const SEQUENCE_MAX = 2n ** 64n - 1n;
 const EXCLUSIVE = 0x28;
 const STAR = 0x2a;

@@ -6,20 +6,14 @@ import { type OpenStream, openFound, saveStream } from '../../encoding/streams/s
 import { Deliveries } from '../../encoding/streams/stream-deliveries.ts';
 import { deleteEntry, findFirst, hasEntry } from '../../encoding/streams/stream-entries.ts';
 import { readGroup } from '../../encoding/streams/stream-groups.ts';
-import { References } from '../../encoding/streams/stream-references.ts';
+import { type PendingFate, References } from '../../encoding/streams/stream-references.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, integer, type Reply } from '../../resp/reply.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
 import { argument, syntaxError, WRONG_TYPE, word } from '../rows/args.ts';
-import {
-  ArgumentError,
-  type Command,
-  type RunContext,
-  type RunResult,
-  write,
-} from '../rows/command.ts';
+import { type Command, type RunContext, type RunResult, write } from '../rows/command.ts';
 import { idArgument } from './stream-args.ts';
-import { countOfIds, isFateWord, type PendingFate } from './stream-fates.ts';
+import { countOfIds, isFateWord } from './stream-fates.ts';
 import { streamColumn } from './stream-rows.ts';
 
 interface Delete {

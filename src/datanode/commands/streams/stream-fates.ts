@@ -1,10 +1,8 @@
-/** What becomes of what groups have pending of entries that are deleted: words of XDELEX, XACKDEL, XADD, XTRIM. */
+/** Words of XDELEX, XACKDEL, XADD and XTRIM: what becomes of what is pending of deleted entries. */
+import type { PendingFate } from '../../encoding/streams/stream-references.ts';
 import { parseInteger } from '../../encoding/strings/string.ts';
 import { argument } from '../rows/args.ts';
 import { ArgumentError } from '../rows/command.ts';
-
-/** It stays pending; it goes as well; entries that a group still needs are not deleted. */
-export type PendingFate = 'keepref' | 'delref' | 'acked';
 
 const fates: readonly string[] = ['keepref', 'delref', 'acked'] satisfies PendingFate[];
 

@@ -212,6 +212,7 @@ function alike(row: Command, subcommands: readonly Command[] | undefined): Comma
     carries: columns.carries,
     appliesFrom: columns.appliesFrom,
     refusedBefore: columns.refusedBefore,
+    refusedAs: columns.refusedAs,
     hasChanged: columns.hasChanged,
     run: columns.run,
     prepare: columns.prepare,

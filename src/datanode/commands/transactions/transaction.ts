@@ -10,14 +10,13 @@ import type { WriteView } from '../../encoding/txn/view.ts';
 import { array, error, NULL_ARRAY, OK, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyTooLargeError, replyTooLarge } from '../../resp/reply-pile.ts';
-import { SYNTAX_ERROR } from '../rows/args.ts';
 import {
   ArgumentError,
   type Command,
-  isRefusedBefore,
   NO_KEYS,
   node,
   type RunContext,
+  refusalBefore,
   write,
 } from '../rows/command.ts';
 import { execLines, isBrokenExec } from './exec-line.ts';
@@ -81,7 +80,8 @@ function* runLine(
   if (command === undefined || command.kind === 'node') {
     return error(`ERR '${line[0]?.toString()}' cannot be part of a transaction here`);
   }
-  if (isRefusedBefore(command, line, context.applyVersion)) return error(SYNTAX_ERROR);
+  const refusal = refusalBefore(command, line, context.applyVersion);
+  if (refusal !== undefined) return refusal;
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   try {

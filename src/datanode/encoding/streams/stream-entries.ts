@@ -132,10 +132,15 @@ export interface Trim {
 /** From here on elements are not removed one by one where fewer stay than go. */
 export const MANY = 16_384;
 
+/** How many of the first entries a trim is about. */
+export function* countTrimmed(stream: Stream, trim: Trim): Slices<number> {
+  const found = yield* countBefore(stream, trim.before, Math.min(trim.count, stream.size));
+  return found === stream.size ? found : found - (found % trim.multiple);
+}
+
 /** Removes entries from the beginning, and says how many. */
 export function* trimEntries(view: WriteView, stream: OpenStream, trim: Trim): Slices<number> {
-  const found = yield* countBefore(stream, trim.before, Math.min(trim.count, stream.size));
-  const removed = found === stream.size ? found : found - (found % trim.multiple);
+  const removed = yield* countTrimmed(stream, trim);
   if (removed === 0) return 0;
   if (removed >= MANY && stream.size - removed < removed) yield* keepLast(view, stream, removed);
   else yield* removeFirst(view, stream, removed);
@@ -198,7 +203,7 @@ function* keyBehind(
 }
 
 /** What of a range is behind the pairs that were read of it. */
-function restOf(range: KeyRange, pairs: readonly KeyValue[]): KeyRange {
+export function restOf(range: KeyRange, pairs: readonly KeyValue[]): KeyRange {
   const end = pairs.at(-1)![0];
   return range.reverse === true ? { ...range, lt: end } : { ...range, gte: keyAfter(end) };
 }

@@ -1,11 +1,16 @@
 /** What all groups of a stream together have of an entry: whether one still needs it, and that none has it. */
-import type { StreamId } from '../records/stream-id.ts';
-import { compareIds } from '../records/stream-id.ts';
+import { compareIds, MAX_STREAM_ID, type StreamId } from '../records/stream-id.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../steps/slices.ts';
 import type { WriteView } from '../txn/view.ts';
 import type { Stream } from './stream.ts';
 import { Deliveries } from './stream-deliveries.ts';
 import { eachGroup, type Group } from './stream-groups.ts';
+
+/**
+ * What becomes of what groups have pending of entries that are deleted: it stays pending; it goes as well;
+ * entries that a group still needs are not deleted.
+ */
+export type PendingFate = 'keepref' | 'delref' | 'acked';
 
 export class References {
   readonly #groups: readonly Deliveries[];
@@ -28,6 +33,14 @@ export class References {
       known?.group.number === group.number ? known : new Deliveries(view, stream, group),
     );
     return new References(opened);
+  }
+
+  /** Entries behind it are needed: a group has not come to them yet. */
+  readByAll(): StreamId {
+    return this.#groups.reduce<StreamId>(
+      (least, { group }) => (compareIds(group.lastId, least) < 0 ? group.lastId : least),
+      MAX_STREAM_ID,
+    );
   }
 
   /** Whether a group has it pending, or has not come to it yet. */

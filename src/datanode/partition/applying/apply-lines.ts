@@ -3,11 +3,10 @@
  * asks for a range: then the rest waits for it (decision 7a).
  */
 import { limits } from '../../../common/limits.ts';
-import { SYNTAX_ERROR } from '../../commands/rows/args.ts';
 import {
-  isRefusedBefore,
   type RunContext,
   type RunResult,
+  refusalBefore,
   type WriteRun,
 } from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
@@ -160,7 +159,8 @@ export function applyLine(
   if (command?.kind !== 'write') {
     return error(`ERR the log holds '${line[0]?.toString()}', which is not a write command here`);
   }
-  if (isRefusedBefore(command, line, context.applyVersion)) return error(SYNTAX_ERROR);
+  const refusal = refusalBefore(command, line, context.applyVersion);
+  if (refusal !== undefined) return refusal;
   const prepared = command.prepare(line);
   if (!prepared.ok) return prepared.reply;
   if (line.length <= limits.argumentsAtOnceMax) return runPrepared(prepared.run, txn, context);

@@ -25,6 +25,7 @@ const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
     'a word before several arguments is the token of their block, as LIMIT is',
   ],
   [/^set$/, 'what compares is newer'],
+  [/^x(add|trim)$/, 'words for what is pending are newer'],
   [/^bitop$/, 'operations are told by name, since 7.2'],
   [/^sort/, 'a pattern is no key'],
   [/^select$/, 'names are taken'],

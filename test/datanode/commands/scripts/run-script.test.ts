@@ -193,6 +193,10 @@ describe('what it may not', () => {
     expect(await before.apply(2, 'EVAL', bits, '0')).toMatch(
       /^\(error\) ERR syntax error script: /,
     );
+    const added = "return redis.call('xadd', 's', 'acked', 'maxlen', 'x', '1-1', 'f', 'v')";
+    expect(await before.apply(3, 'EVAL', added, '0')).toMatch(
+      /^\(error\) ERR Invalid stream ID specified as stream command argument script: /,
+    );
     const now = await Replica.open({ applyVersion: applyVersions.redis84 });
     expect(await now.apply(1, 'EVAL', many, '0')).toBe('(integer) 1');
     expect(await now.apply(2, 'EVAL', bits, '0')).toBe('(integer) 1');

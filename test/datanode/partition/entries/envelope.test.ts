@@ -247,6 +247,17 @@ describe('log entries', () => {
       expect(versionOf(words('SET a 1'), words(text)), text).toBe(10);
       expect(versionOf([...encodeExec([words('SET a 1'), words(text)])]), text).toBe(10);
     }
+    for (const [text, version] of [
+      ...[['XADD s ACKED MAXLEN 1 1-1 f v', 10] as const, ['XADD s * acked v', 7] as const],
+      ...[['xadd s NOMKSTREAM maxlen = 1 limit 9 keepref * f v', 10] as const],
+      ...[
+        ['XADD s MAXLEN ~ 5 1-1 ACKED delref', 7] as const,
+        ['XADD s MINID acked * f v', 7] as const,
+      ],
+      ...[['XTRIM s MAXLEN ~ 5 LIMIT 9 DELREF', 10] as const, ['XTRIM s MAXLEN 5', 7] as const],
+    ] as const) {
+      expect(versionOf(words(text)), text).toBe(version);
+    }
     for (const text of ['BITOP AND diff one', 'bitop not to a', 'MSET a 1', 'BITOP DIFF2 to a']) {
       expect(versionOf(words(text)), text).toBe(1);
     }
