@@ -18,6 +18,8 @@ export interface FoundJournal {
   readonly image: StateImage;
   readonly records: readonly LogRecord[];
   readonly fileNumber: number;
+  /** The log up to `size`. */
+  readonly log: Buffer;
   /** Where the next batch goes. */
   readonly size: number;
   /** Bytes after it that were never durable. */
@@ -70,6 +72,8 @@ async function readFiles(options: JournalPlace): Promise<FoundJournal> {
     return readJournalFiles(disk, dir, 1);
   }
   const found = await readJournalFiles(disk, dir, fileNumber);
+  // a life before may have ended when these had their names, and the directory was not synced yet
+  await disk.syncDir(dir);
   for (const name of names) {
     const number = Number(/^(?:snapshot|log)-(\d+)$/.exec(name)?.[1] ?? fileNumber);
     if (number !== fileNumber || name.endsWith('.tmp')) await disk.removeTree(`${dir}/${name}`);
@@ -127,7 +131,8 @@ async function readLog(disk: Disk, path: string, number: number) {
   }
   if (hasSoundBatchAfter(log, number, offset)) throw damaged(path, offset, 'a damaged batch');
   const tornBytes = Math.max(0, log.length - offset);
-  return { records, size: offset, tornBytes, batch, unmarked };
+  const sound = log.subarray(0, offset);
+  return { records, log: sound, size: offset, tornBytes, batch, unmarked };
 }
 
 /**
@@ -154,6 +159,30 @@ export function corrupt(path: string, what: string, cause?: unknown): KvorumErro
       'it anew from what the datanodes keep: kvorum meta restore --help',
     { cause },
   );
+}
+
+/**
+ * The log that was found, without what was never durable, to be written on. What was read of it must
+ * not be lost again once it has been shown, and the sync of its last batch may have failed in a life
+ * before: no later sync makes durable what is not written again, and behind such a hole nothing could
+ * be read. So all of it is written anew, unless the disk is full: what it holds can be read then.
+ */
+export async function reopenLog(
+  { disk, dir }: { readonly disk: Disk; readonly dir: string },
+  { fileNumber, log, size }: FoundJournal,
+): Promise<DiskFile> {
+  const path = logPath(dir, fileNumber);
+  try {
+    await replaceFile(disk, path, log);
+  } catch (failure) {
+    if (systemCodeOf(failure) !== 'ENOSPC') throw failure;
+    await disk.removeTree(`${path}.tmp`);
+    await disk.syncDir(dir);
+  }
+  const file = await disk.open(path, 'write');
+  await file.truncate(size);
+  await file.fdatasync();
+  return file;
 }
 
 /** Creates and syncs an empty log; what an interrupted attempt left is replaced. */

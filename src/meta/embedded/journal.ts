@@ -12,7 +12,14 @@ import { limits } from '../../common/limits.ts';
 import type { Logger } from '../../common/log.ts';
 import { WriteWatch } from '../../common/write-watch.ts';
 import { encodeBatch, encodeSnapshot, LOG_HEADER_BYTES, type LogRecord } from './format.ts';
-import { corrupt, createLog, logPath, readJournal, snapshotPath } from './journal-recovery.ts';
+import {
+  corrupt,
+  createLog,
+  logPath,
+  readJournal,
+  reopenLog,
+  snapshotPath,
+} from './journal-recovery.ts';
 import type { StateImage } from './state.ts';
 
 export interface JournalOptions {
@@ -90,17 +97,15 @@ export class Journal {
     readonly records: readonly LogRecord[];
   }> {
     const found = await readJournal(options);
-    const file = await options.disk.open(logPath(options.dir, found.fileNumber), 'write');
+    const path = logPath(options.dir, found.fileNumber);
     if (found.tornBytes > 0) {
       options.logger.warn('metadata log: cut an unfinished batch at its end', {
-        file: file.path,
+        file: path,
         offset: found.size,
         bytes: found.tornBytes,
       });
-      await file.truncate(found.size);
     }
-    // what was read must not be lost again once it has been shown
-    await file.fdatasync();
+    const file = await reopenLog(options, found);
     const journal = new Journal(options, file, found);
     return { journal, image: found.image, records: found.records };
   }
