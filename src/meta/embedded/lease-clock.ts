@@ -4,10 +4,16 @@
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 
+interface Deadline {
+  /** 0: it is over, and to be told once more. */
+  readonly ttlMs: number;
+  deadlineMs: number;
+}
+
 export class LeaseClock {
   readonly #clock: Clock;
   readonly #onExpired: (id: number) => void;
-  readonly #deadlines = new Map<number, { readonly ttlMs: number; deadlineMs: number }>();
+  readonly #deadlines = new Map<number, Deadline>();
   #timer: Timer | undefined;
   #timerMs = Number.POSITIVE_INFINITY;
   #closed = false;
@@ -18,15 +24,18 @@ export class LeaseClock {
   }
 
   start(id: number, ttlMs: number): void {
-    const deadlineMs = this.#clock.monotonicMs() + ttlMs;
-    this.#deadlines.set(id, { ttlMs, deadlineMs });
-    this.#arm(deadlineMs);
+    this.#set(id, { ttlMs, deadlineMs: this.#clock.monotonicMs() + ttlMs });
   }
 
-  /** Starts its TTL anew; false when there is no such lease. */
+  /** One that has expired is told of again, after `delayMs`: nothing keeps it alive meanwhile. */
+  tellAgain(id: number, delayMs: number): void {
+    this.#set(id, { ttlMs: 0, deadlineMs: this.#clock.monotonicMs() + delayMs });
+  }
+
+  /** Starts its TTL anew; false when there is no such lease, or it has expired. */
   keepAlive(id: number): boolean {
     const lease = this.#deadlines.get(id);
-    if (lease === undefined) return false;
+    if (lease === undefined || lease.ttlMs === 0) return false;
     lease.deadlineMs = this.#clock.monotonicMs() + lease.ttlMs;
     return true;
   }
@@ -34,6 +43,7 @@ export class LeaseClock {
   /** Milliseconds left; undefined when there is no such lease. */
   remainingMs(id: number): number | undefined {
     const lease = this.#deadlines.get(id);
+    if (lease?.ttlMs === 0) return 0;
     return lease && Math.max(0, lease.deadlineMs - this.#clock.monotonicMs());
   }
 
@@ -44,6 +54,11 @@ export class LeaseClock {
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
+  }
+
+  #set(id: number, deadline: Deadline): void {
+    this.#deadlines.set(id, deadline);
+    this.#arm(deadline.deadlineMs);
   }
 
   #arm(deadlineMs: number): void {

@@ -203,7 +203,7 @@ export class LocalStore {
       // told once by onFailure, and nothing is removed any more
       if (codeOf(error) === 'DISK_FAILED') return;
       this.#logger.warn(`lease ${id.toString(16)} could not be removed: ${messageOf(error)}`);
-      if (this.state.leases.has(id)) this.leases.start(id, 1_000);
+      if (this.state.leases.has(id)) this.leases.tellAgain(id, 1_000);
     });
   }
 }
