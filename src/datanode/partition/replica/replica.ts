@@ -238,8 +238,13 @@ export class Replica implements LocalPartition {
     if (this.#stopped) return this.#closed;
     this.#halt('the replica stops');
     await this.#release();
-    await this.slot.engine.sync();
-    await this.slot.engine.close();
+    const { engine } = this.slot;
+    // what is not synced is applied again from the log: a disk that is full keeps nobody from stopping
+    await engine.sync().catch((failure) => {
+      const fields = { replica: this.id, error: messageOf(failure) };
+      this.#world.logger.warn('engine not synced before it is closed', fields);
+    });
+    await engine.close();
   }
 
   readonly fateOf: LocalPartition['fateOf'] = (entry) => this.#requests.fateOf(entry);

@@ -30,3 +30,15 @@ test('a leader whose last writes do not reach its engine hands over, though nobo
   const applied = async () => again()!.appliedIndex - (await trio.leader()).appliedIndex;
   await expect.poll(applied, { timeout: 20_000 }).toBe(0);
 });
+
+test('a full disk keeps no replica from stopping: it lets its engine go, and can be opened again', async () => {
+  trio = new Trio({ engineSyncIntervalMs: 600_000 });
+  for (const node of ['n1', 'n2', 'n3']) await trio.start(node);
+  await trio.run('write', 'SET a 1');
+  const [replica] = trio.hosts.get('n1')!.replicas();
+  const engines = trio.engines.get('n1')!;
+  engines.failDisk(replica!.engineName);
+  await replica!.stop();
+  const { engine } = await engines.open(replica!.engineName);
+  await engine.close();
+});
