@@ -58,6 +58,8 @@ export class SnapshotOutbox {
   readonly #replica: ReplicaId;
   #captured: Captured | undefined;
   readonly #sending = new UnderWay();
+  /** For each stream: how to wait for it no longer. */
+  readonly #leavers = new Set<(why: KvorumError) => void>();
   /** Per receiver: bytes that were handed over, and about how many there are. */
   readonly #shares = new Map<ReplicaId, { sent: number; readonly all: number }>();
   #ended = false;
@@ -155,30 +157,49 @@ export class SnapshotOutbox {
    */
   stepDown(): void {
     this.#terms++;
+    this.#leave(steppedDown());
   }
 
   /** As `close`, and what is being sent ends with its next chunk. */
   end(): Promise<void> {
     this.#ended = true;
+    this.#leave(stopping());
     return this.close();
   }
 
-  async *#untilEnded(
-    chunks: AsyncIterable<Buffer>,
-    share: { sent: number },
-    terms: number,
-  ): AsyncGenerator<Buffer, void> {
+  /**
+   * The next chunk may not be asked for: a stream waits for a place, here and there, behind others that
+   * take as long as they are large, and in the end for the word of who takes it. Nobody waits for that.
+   */
+  #leave(why: KvorumError): void {
+    for (const leave of [...this.#leavers]) leave(why);
+  }
+
+  #unlessLeft(stream: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#leavers.add(reject);
+      void stream.then(resolve, reject).finally(() => this.#leavers.delete(reject));
+    });
+  }
+
+  #checkStays(terms: number): void {
+    if (terms !== this.#terms) throw steppedDown();
+    if (this.#ended) throw stopping();
+  }
+
+  async *#untilEnded(chunks: AsyncIterable<Buffer>, terms: number): AsyncGenerator<Buffer, void> {
     for await (const chunk of chunks) {
-      if (terms !== this.#terms) throw new KvorumError('CANCELLED', 'another replica leads');
-      if (this.#ended) throw new KvorumError('STOPPING', 'the replica stops');
-      share.sent += chunk.length;
+      this.#checkStays(terms);
       yield chunk;
     }
+    // one that was left ends here, and is not whole
+    this.#checkStays(terms);
   }
 
   async #stream(message: SnapshotMessage, captured: Captured): Promise<void> {
     const { id, engineSnapshot } = captured;
     const terms = this.#terms;
+    const source = encodeSnapshotChunks(engineSnapshot);
     captured.users++;
     captured.resumable?.cancel();
     captured.resumable = undefined;
@@ -187,17 +208,16 @@ export class SnapshotOutbox {
       const share = { sent: offset, all: await this.#engine().approximateBytes() };
       this.#shares.set(message.to, share);
       const header = encodeSnapshotHeader({ group: this.#group, id, offset, message });
-      const chunks = this.#untilEnded(
-        skipBytes(encodeSnapshotChunks(engineSnapshot), offset),
-        share,
-        terms,
-      );
-      await this.#wire.streamSnapshot(message, header, chunks);
+      this.#checkStays(terms);
+      const chunks = counted(skipBytes(this.#untilEnded(source, terms), offset), share);
+      await this.#unlessLeft(this.#wire.streamSnapshot(message, header, chunks));
       if (captured === this.#captured) this.#captured = undefined;
     } catch (failure) {
       if (captured === this.#captured) this.#keepForResume(captured);
       throw failure;
     } finally {
+      // what was left may be asked for later all the same: of the engine nothing is read any more
+      await source.return(undefined);
       this.#shares.delete(message.to);
       captured.users--;
       if (captured !== this.#captured) this.#release(captured);
@@ -218,4 +238,22 @@ export class SnapshotOutbox {
     captured.resumable = undefined;
     if (captured.users === 0) void captured.engineSnapshot.close();
   }
+}
+
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  share: { sent: number },
+): AsyncGenerator<Buffer, void> {
+  for await (const chunk of chunks) {
+    share.sent += chunk.length;
+    yield chunk;
+  }
+}
+
+function steppedDown(): KvorumError {
+  return new KvorumError('CANCELLED', 'another replica leads');
+}
+
+function stopping(): KvorumError {
+  return new KvorumError('STOPPING', 'the replica stops');
 }

@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../../src/common/clock.ts';
 import { seededRandom } from '../../../../src/common/random.ts';
 import { sealRecord } from '../../../../src/datanode/encoding/records/record.ts';
 import { STATE_KEY } from '../../../../src/datanode/encoding/records/system.ts';
@@ -71,6 +72,53 @@ test('a state of which too much is being written over is sent later', async () =
   const outbox = new SnapshotOutbox({} as SnapshotWire, 1 as never, () => target, 1 as never);
   expect(outbox.take(1 as never)).toBe('unavailable');
   expect(close).toHaveBeenCalledOnce();
+});
+
+describe('a snapshot whose receiver has no place for it', () => {
+  /** Replica 2 sends; `wire` gives what it is to send, and how its stream ends. */
+  async function sending() {
+    const { engine } = await createMemoryHost().open('2-0');
+    const value = sealRecord(STATE_KEY, encodeState(state));
+    await engine.write([{ type: 'put', key: STATE_KEY, value }]);
+    let given: AsyncIterable<Buffer> | undefined;
+    const wire = {
+      random: seededRandom('outbox'),
+      clock: systemClock,
+      snapshotProgress: async () => 0,
+      streamSnapshot: (_message: unknown, _header: Buffer, chunks: AsyncIterable<Buffer>) => {
+        given = chunks;
+        return new Promise(() => {});
+      },
+    };
+    const outbox = new SnapshotOutbox(wire as unknown as SnapshotWire, 1, () => engine, 2);
+    const taken = outbox.take(1);
+    if (taken === 'unavailable') return expect.unreachable('the engine has a state');
+    const sent = outbox.send({ ...message, snapshot: taken });
+    sent.catch(() => {});
+    await expect.poll(() => given).toBeDefined();
+    const rest = async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of given!) chunks.push(chunk);
+      return chunks;
+    };
+    return { outbox, sent, rest };
+  }
+
+  test('keeps its sender from nothing: neither from stopping', { timeout: 5_000 }, async () => {
+    const { outbox, sent, rest } = await sending();
+    await outbox.end();
+    await expect(sent).rejects.toMatchObject({ code: 'STOPPING' });
+    // and who asks for it after all is given no half of it for the whole
+    await expect(rest()).rejects.toMatchObject({ code: 'STOPPING' });
+  });
+
+  test('nor from following another, with a snapshot of that', { timeout: 5_000 }, async () => {
+    const { outbox, sent, rest } = await sending();
+    outbox.stepDown();
+    await expect(sent).rejects.toMatchObject({ code: 'CANCELLED' });
+    await outbox.close();
+    await expect(rest()).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
 });
 
 test('a replica that stops before it has switched to a snapshot lets its engine go', async () => {
