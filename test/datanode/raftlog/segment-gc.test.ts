@@ -105,6 +105,27 @@ describe('old segments', () => {
     expect(most).toBeLessThan(2.5 * alive + 8 * segmentBytes);
   });
 
+  test('are there until what freed them is on disk', async () => {
+    for (let seed = 0; seed < 24; seed++) {
+      clock = new ManualClock();
+      const latencyMs = { read: 0.1, write: 3, sync: 3, name: 0.1 };
+      disk = new SimDisk({ random: seededRandom(seed), clock, latencyMs });
+      const log = await openLog();
+      log.append({ replica: 1, reset: reset(0, 0, 1), entries: entryRange(1, 4, 1) }, noted);
+      log.append({ replica: 9, reset: reset(0, 0, 1) }, noted);
+      await churn(log, 9, 8);
+      expect(await firstSegment()).toBe('000000000001.log');
+      // one batch is on its way, and the next will free the first segment
+      log.append({ replica: 9, entries: [entry(17, 1, 'h')] }, noted);
+      await clock.step();
+      log.append({ replica: 1, compact: { index: 4, term: 1 } }, noted);
+      await clock.steps(4 + (seed % 4));
+      disk.crash('process');
+      clock.clear();
+      expect((await openLog()).replica(1)!.lastIndex()).toBe(4);
+    }
+  });
+
   test('a log that moved on while its tail was being copied keeps what it moved on to', async () => {
     for (let pause = 0; pause < 40; pause++) {
       clock = new ManualClock();
