@@ -328,6 +328,15 @@ export const limits = {
   /** Pairs of it that a command is given at once: between them it may give way. */
   rangeHandedPairs: 64,
 
+  // JSON documents
+  /** Of one document, arrays, objects and what is in them; each takes up to 200 bytes while it is worked on. */
+  jsonValuesMax: 262_144,
+  jsonPathBytesMax: 16 * KIB,
+  jsonPathStepsMax: 256,
+  /** Values that a path passes, and each path of a filter for one value. */
+  jsonWalkMax: 1_048_576,
+  jsonFilterWalkMax: 8_192,
+
   // turns of the event loop
   /** The longest delay of a timer (24.8 days): Node.js fires a longer one at once. */
   timerMsMax: 2_147_483_647,

@@ -12,6 +12,11 @@ type Run<Caller> = (
   bytes: boolean,
 ) => unknown;
 
+/** Of the method of a command: `json.set` is `jsonSet`. */
+export function methodName(command: string): string {
+  return command.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase());
+}
+
 /** `get`, `getBuffer` and so on; commands that change their connection have none. */
 export function addCommandMethods<Caller extends object>(
   prototype: Caller,
@@ -21,10 +26,10 @@ export function addCommandMethods<Caller extends object>(
     Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
   for (const [name, { kind }] of rowsByName) {
     if (kind === 'connection') continue;
-    define(name, function (...args) {
+    define(methodName(name), function (...args) {
       return run(this, name, args, false);
     });
-    define(`${name}Buffer`, function (...args) {
+    define(`${methodName(name)}Buffer`, function (...args) {
       return run(this, name, args, true);
     });
   }

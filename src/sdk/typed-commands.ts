@@ -1,6 +1,7 @@
 /** Every command of the table as a typed method; the families are written from the table. */
 import type { Bytes } from './command-types.ts';
 import type { HashCommands } from './commands/hashes.ts';
+import type { JsonCommands } from './commands/json.ts';
 import type { KeyspaceCommands } from './commands/keyspace.ts';
 import type { ListCommands } from './commands/lists.ts';
 import type { ServerCommands } from './commands/server.ts';
@@ -17,6 +18,7 @@ export interface TextCommands
     SetCommands,
     SortedSetCommands,
     StreamCommands,
+    JsonCommands,
     KeyspaceCommands,
     ServerCommands {}
 

@@ -10,6 +10,7 @@ import { syntaxByName } from '../../src/datanode/commands/docs/command-syntax.ts
 import { keySpecsOf } from '../../src/datanode/commands/docs/key-specs.ts';
 import type { Command } from '../../src/datanode/commands/rows/command.ts';
 import { commandTable } from '../../src/datanode/commands/table/table.ts';
+import { methodName } from '../../src/sdk/command-methods.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 export const folder = join(root, 'src', 'sdk', 'commands');
@@ -41,6 +42,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   [
     'number',
     'append decr decrby incr incrby strlen setnx msetnx msetex setrange getbit setbit bitcount bitpos ' +
+      'json.del json.forget json.clear ' +
       'bitop lpush rpush lpushx rpushx llen lrem linsert hset hsetex hsetnx hdel hexists hstrlen hlen ' +
       'hincrby sadd srem sismember scard smove sinterstore sunionstore sdiffstore sintercard zrem ' +
       'zcard zcount zlexcount zrangestore zremrangebyrank zremrangebyscore zremrangebylex ' +
@@ -50,14 +52,14 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ],
   [
     "'OK'",
-    'xsetid setex psetex mset plset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
+    'json.mset xsetid setex psetex mset plset lset ltrim hmset rename restore flushall flushdb pfmerge swapdb save',
   ],
   ['string', 'getrange substr incrbyfloat hincrbyfloat zincrby type echo ping info lolwut'],
   ['string', 'pfselftest bgsave bgrewriteaof shutdown'],
   [
     'string | null',
     'set get getset getdel getex digest lindex hget rpoplpush lmove blmove brpoplpush randomkey dump ' +
-      'zscore geodist xadd',
+      'zscore geodist xadd json.set json.get json.merge',
   ],
   ['string | readonly string[] | null', 'lpop rpop spop srandmember hrandfield zrandmember'],
   [
@@ -65,7 +67,7 @@ const replies: readonly (readonly [type: string, of: string])[] = [
     'lrange hkeys hvals smembers sinter sunion sdiff keys zrange zrevrange zrangebyscore ' +
       'zrevrangebyscore zrangebylex zrevrangebylex zpopmin zpopmax zunion zinter zdiff',
   ],
-  ['readonly (string | null)[]', 'mget hmget hgetdel hgetex zmscore geohash sort_ro'],
+  ['readonly (string | null)[]', 'json.mget mget hmget hgetdel hgetex zmscore geohash sort_ro'],
   ['readonly (string | null)[] | number', 'sort'],
   [
     'readonly number[]',
@@ -92,6 +94,12 @@ const replies: readonly (readonly [type: string, of: string])[] = [
   ['readonly StreamEntry[] | readonly string[]', 'xclaim'],
   ['StreamClaim', 'xautoclaim'],
   ['Nested', 'xgroup xinfo'],
+  [
+    'Nested',
+    'json.numincrby json.nummultby json.strappend json.strlen json.toggle json.arrappend json.arrindex ' +
+      'json.arrinsert json.arrlen json.arrpop json.arrtrim json.objkeys json.objlen json.type json.resp ' +
+      'json.debug',
+  ],
   ['Nested', 'eval eval_ro evalsha evalsha_ro script fcall fcall_ro function'],
   ['Nested', 'lcs object memory client cluster pubsub config module debug latency slowlog acl'],
 ];
@@ -108,6 +116,7 @@ const files: Readonly<Record<string, { readonly type: string; readonly groups: s
   sets: { type: 'SetCommands', groups: 'set' },
   'sorted-sets': { type: 'SortedSetCommands', groups: 'sorted-set geo' },
   streams: { type: 'StreamCommands', groups: 'stream' },
+  json: { type: 'JsonCommands', groups: 'json' },
   keyspace: { type: 'KeyspaceCommands', groups: 'generic' },
   server: {
     type: 'ServerCommands',
@@ -159,7 +168,7 @@ function rowsFile(): string {
 function readNamesFile(rows: readonly Command[]): string {
   const names = rows
     .filter((row) => kindOf(row).startsWith('r'))
-    .map(({ name }) => `  | '${name}'`);
+    .map(({ name }) => `  | '${methodName(name)}'`);
   return [
     `/** ${HEADING} */`,
     '',
@@ -265,10 +274,6 @@ function methodsFile(type: string, rows: readonly Command[]): string {
     '}',
     '',
   ].join('\n');
-}
-
-function methodName(name: string): string {
-  return name;
 }
 
 function methodOf(row: Command): string {

@@ -16,6 +16,7 @@ export const shortWrites: ReadonlySet<string> = new Set([
   ...['hexpire', 'hpexpire', 'hexpireat', 'hpexpireat', 'hpersist'],
   ...['zadd', 'zincrby', 'zrem', 'zremrangebyscore', 'zremrangebyrank', 'zremrangebylex', 'geoadd'],
   ...['xadd', 'xdel', 'xtrim', 'xsetid', 'xack', 'xdelex', 'xackdel'],
+  ...['json.set', 'json.mset', 'json.merge', 'json.del', 'json.forget', 'json.clear'],
   ...['zan.set', 'zan.expire', 'zan.persist', 'setifeq', 'delifeq', 'plset'],
 ]);
 

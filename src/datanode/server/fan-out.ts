@@ -34,7 +34,10 @@ export interface PartAnswer {
   readonly fate: Fate;
 }
 
-/** Deals `args` out by `partitionOf(key)`; every key takes the arguments of its step along. */
+/**
+ * Deals `args` out by `partitionOf(key)`; every key takes the arguments of its step along, and what stands
+ * behind all keys goes to all.
+ */
 export function splitByKeys(
   args: CommandLine,
   positions: KeyPositions,
@@ -53,7 +56,10 @@ export function splitByKeys(
     part.line.push(...args.slice(at, at + positions.step));
     part.keyAt.push(key++);
   }
-  return [...parts].map(([partition, { line, keyAt }]) => ({ partition, line, keyAt }));
+  const rest = args.slice(end + 1);
+  return [...parts].map(([partition, { line, keyAt }]) => {
+    return { partition, line: [...line, ...rest], keyAt };
+  });
 }
 
 /** The same of pairs whose number stands before them; what is behind them goes with each part. */

@@ -2,6 +2,7 @@
 import type { Arguments, Draw, Line } from './draw.ts';
 import { functionCommands, functionReads } from './function.ts';
 import { hashCommands, hashReads } from './hash.ts';
+import { jsonCommands, jsonReads } from './json.ts';
 import { keyCommands, keyReads } from './key.ts';
 import { listCommands, listReads } from './list.ts';
 import { scriptCommands, scriptReads } from './script.ts';
@@ -23,6 +24,7 @@ export const writeCommands: Readonly<Record<string, Arguments>> = {
   ...scriptCommands,
   ...functionCommands,
   ...streamCommands,
+  ...jsonCommands,
 };
 
 export const readCommands: Readonly<Record<string, Arguments>> = {
@@ -37,10 +39,12 @@ export const readCommands: Readonly<Record<string, Arguments>> = {
   ...scriptReads,
   ...functionReads,
   ...streamReads,
+  ...jsonReads,
 };
 
 /** Rows of the command table that are not drawn here, and where they are. */
 export const drawnElsewhere: Readonly<Record<string, string>> = {
+  'json.debug': 'a tool of whoever looks for memory',
   'cluster|countkeysinslot': 'unit tests; KEYS and SCAN walk the same records',
   'cluster|getkeysinslot': 'as COUNTKEYSINSLOT',
   exec: 'the workload makes transactions of what is drawn here',

@@ -11,9 +11,9 @@ export type Line = readonly Word[];
 export type Arguments = (draw: Draw) => Line;
 
 /** One letter per type of key. */
-export type Family = 's' | 'n' | 'b' | 'p' | 'h' | 'l' | 'e' | 'z' | 'g' | 'x';
+export type Family = 's' | 'n' | 'b' | 'p' | 'h' | 'l' | 'e' | 'z' | 'g' | 'x' | 'j';
 
-const families: readonly Family[] = ['s', 'n', 'b', 'p', 'h', 'l', 'e', 'z', 'g', 'x'];
+const families: readonly Family[] = ['s', 'n', 'b', 'p', 'h', 'l', 'e', 'z', 'g', 'x', 'j'];
 /** Keys of one tag are in one partition. */
 const tags = ['a', 'b', 'c', 'f'];
 /** What keys of a tag and type end in: those with a colon are of a table. */

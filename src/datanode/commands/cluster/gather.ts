@@ -8,7 +8,7 @@ import { slotOfKey } from '../../../common/hash.ts';
 import { eachSlice } from '../../encoding/collections/member-walk.ts';
 import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
 import type { CollectionPlace } from '../../encoding/records/element-key.ts';
-import { elementRange } from '../../encoding/records/element-key.ts';
+import { elementRange, isCollectionType } from '../../encoding/records/element-key.ts';
 import { decodeCollection, encodeHeader, type Header } from '../../encoding/records/header.ts';
 import { tags } from '../../encoding/records/tags.ts';
 import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
@@ -97,7 +97,7 @@ function* gatherKey(
   live: Header,
   wanted: boolean,
 ): Slices<void> {
-  if (live.type === 'string') {
+  if (!isCollectionType(live.type)) {
     writer.add(found.place, encodeHeader(wanted ? live : { ...live, body: NOTHING }));
     return;
   }

@@ -44,6 +44,7 @@ export const aclCategories: readonly string[] = [
   'hyperloglog',
   'geo',
   'stream',
+  'json',
   'pubsub',
   'admin',
   'fast',

@@ -2,6 +2,8 @@
  * What follows a command's name, one line a command, in the language of `command-arguments.ts`.
  * A command without a line takes nothing.
  */
+import { json } from './json-syntax.ts';
+
 const EXPIRY =
   'EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds';
 const COMPARISON = 'IFEQ ifeq-value | IFNE ifne-value | IFDEQ ifdeq-digest | IFDNE ifdne-digest';
@@ -376,7 +378,7 @@ zan.ttl type key
 `;
 
 /** Lines that begin with a space go on with the one before. */
-const databases = [strings, lists, hashes, sets, sortedSets, streams, keyspace];
+const databases = [strings, lists, hashes, sets, sortedSets, streams, json, keyspace];
 const families = [...databases, connections, server, scripting, zan];
 const lines = families.flatMap((family) => family.trim().replace(/\n +/g, ' ').split('\n'));
 

@@ -78,7 +78,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:multi_shard'],
-    of: 'mget',
+    of: 'mget json.mget',
   },
   {
     tips: ['request_policy:multi_shard', 'response_policy:agg_min'],

@@ -11,37 +11,42 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
       'hkeys hmget hpexpiretime hpttl hrandfield hscan httl hvals lindex lpos lrange ' +
       'pexpiretime pttl smembers smismember srandmember sscan substr ttl zcount ' +
       'zlexcount zmscore zrandmember zrange zrangebylex zrangebyscore zrank zrevrange ' +
-      'zrevrangebylex zrevrangebyscore zrevrank zscan zscore xpending xrange xrevrange',
+      'zrevrangebylex zrevrangebyscore zrevrank zscan zscore xpending xrange xrevrange ' +
+      'json.arrindex json.get json.objkeys json.resp',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW update'],
     of:
       'expire expireat geoadd hexpire hexpireat hmset hpersist hpexpire hpexpireat hset hsetex ' +
-      'lset persist pexpire pexpireat setrange zadd xack xadd xclaim xsetid',
+      'lset persist pexpire pexpireat setrange zadd xack xadd xclaim xsetid json.set json.merge',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access update'],
     of:
       'decr decrby getex getset hgetex hincrby hincrbyfloat incr incrby incrbyfloat move ' +
-      'setbit setifeq zincrby',
+      'setbit setifeq zincrby json.numincrby json.nummultby json.toggle',
   },
   {
     specs: ['index 1 · range 0 1 0 · RO'],
-    of: 'hexists hlen hstrlen llen scard sismember strlen type zcard xlen',
+    of:
+      'hexists hlen hstrlen llen scard sismember strlen type zcard xlen ' +
+      'json.arrlen json.objlen json.strlen json.type',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW insert'],
-    of: 'append hsetnx linsert lpush lpushx pfadd rpush rpushx sadd',
+    of:
+      'append hsetnx linsert lpush lpushx pfadd rpush rpushx sadd ' +
+      'json.arrappend json.arrinsert json.strappend',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW delete'],
     of:
-      'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore xautoclaim xdel xtrim ' +
-      'xdelex xackdel',
+      'hdel lrem ltrim srem zrem zremrangebylex zremrangebyrank zremrangebyscore xautoclaim xdel ' +
+      'xtrim xdelex xackdel json.arrtrim json.clear json.del json.forget',
   },
   {
     specs: ['index 1 · range 0 1 0 · RW access delete'],
-    of: 'delifeq getdel hgetdel lpop rpop spop zpopmax zpopmin',
+    of: 'delifeq getdel hgetdel lpop rpop spop zpopmax zpopmin json.arrpop',
   },
   {
     specs: ['index 2 · range 0 1 0 · RO'],
@@ -50,7 +55,7 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   },
   {
     specs: ['index 2 · range 0 1 0 · RO access'],
-    of: 'xinfo|consumers xinfo|groups xinfo|stream',
+    of: 'xinfo|consumers xinfo|groups xinfo|stream json.debug',
   },
   {
     specs: ['index 2 · range 0 1 0 · RW delete'],
@@ -95,6 +100,14 @@ export const keySpecLines: readonly { readonly specs: readonly string[]; readonl
   {
     specs: ['index 1 · range -2 1 0 · RW access delete'],
     of: 'blpop brpop bzpopmax bzpopmin',
+  },
+  {
+    specs: ['index 1 · range -2 1 0 · RO access'],
+    of: 'json.mget',
+  },
+  {
+    specs: ['index 1 · range -1 3 0 · RW update'],
+    of: 'json.mset',
   },
   {
     specs: ['index 1 · range -1 1 0 · RO'],

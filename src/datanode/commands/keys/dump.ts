@@ -1,6 +1,7 @@
 /** Values as Redis serializes them: DUMP, RESTORE. */
 import { limits } from '../../../common/limits.ts';
 import { SteadyList } from '../../../common/steady-list.ts';
+import { JsonError } from '../../encoding/json/json-value.ts';
 import { type Found, findKey } from '../../encoding/keyspace/keyspace.ts';
 import { decodeRdbValue, isRdbStream, type RdbValue } from '../../encoding/rdb/rdb-decode.ts';
 import {
@@ -11,6 +12,8 @@ import {
   longestOf,
   rdbTypeByte,
 } from '../../encoding/rdb/rdb-elements.ts';
+import { RDB_MODULE_TYPE } from '../../encoding/rdb/rdb-json.ts';
+import { encodeRdbJson, RDB_JSON_TYPE_BYTE } from '../../encoding/rdb/rdb-json-dump.ts';
 import {
   openRdbPayload,
   rdbVersionOf,
@@ -68,6 +71,8 @@ function runDump(view: View, key: Buffer, context: RunContext): RunResult {
   const times = { nowMs: context.nowMs, earliestMs: undefined };
   if (live.type === 'stream') return dumpWhole(streamOf(found, live));
   if (isCollectionType(live.type)) return dumpCollection(found, live, live.type, times);
+  if (live.type === 'json')
+    return atOnce(sealed([RDB_JSON_TYPE_BYTE, ...encodeRdbJson(live.body)]));
   return atOnce(sealed([rdbTypeByte('string'), ...encodeRdbString(live.body)]));
 }
 
@@ -170,6 +175,9 @@ function* runRestore(
   if (body === undefined) return BAD_PAYLOAD;
   const knowsStreams = (applyVersion ?? applyVersions.streams) >= applyVersions.streams;
   if (isRdbStream(body) && !knowsStreams) return BAD_DATA;
+  if (body[0] === RDB_MODULE_TYPE && (applyVersion ?? applyVersions.json) < applyVersions.json) {
+    return BAD_DATA;
+  }
   const value = yield* decoded(body);
   if ('kind' in value) return value;
   if ((yield* longestOf(value)) > limits.valueBytesMax) return TOO_LONG;
@@ -180,7 +188,12 @@ function* runRestore(
     deleteKey(view, found);
     return OK;
   }
-  yield* storeRdbValue(view, found, value, { nowMs, deadlineMs });
+  try {
+    yield* storeRdbValue(view, found, value, { nowMs, deadlineMs });
+  } catch (failure) {
+    if (failure instanceof JsonError) return BAD_DATA;
+    throw failure;
+  }
   if (found.live) view.notify?.('new', 'new', request.key);
   view.notify?.('generic', 'restore', request.key);
   return OK;
@@ -212,6 +225,7 @@ function* decoded(body: Buffer): Slices<RdbValue | Reply> {
 function restoreAppliesFrom(line: readonly Buffer[]): number {
   const payload = line[3];
   if (payload === undefined) return applyVersions.plain;
+  if (payload[0] === RDB_MODULE_TYPE) return applyVersions.json;
   if (isRdbStream(payload)) return applyVersions.streams;
   const newer = rdbVersionOf(payload) === rdbVersions.withFieldDeadlines;
   return newer ? applyVersions.fieldDeadlines : applyVersions.plain;

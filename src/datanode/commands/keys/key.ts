@@ -2,6 +2,7 @@
 import { slotOfKey } from '../../../common/hash.ts';
 import { placeValue } from '../../encoding/collections/collection.ts';
 import { findKey, giveUpKey, outlineKey, removeKey } from '../../encoding/keyspace/keyspace.ts';
+import { typeNameOf } from '../../encoding/records/header.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { error, integer, OK, type Reply } from '../../resp/reply.ts';
@@ -47,7 +48,7 @@ function runExists(view: View, keys: readonly Buffer[], { nowMs }: RunContext): 
 
 /** TYPE key */
 function runType(view: View, key: Buffer, { nowMs }: RunContext): Reply {
-  return { kind: 'simple', text: findKey(view, key, nowMs).live?.type ?? 'none' };
+  return { kind: 'simple', text: typeNameOf(findKey(view, key, nowMs).live?.type) };
 }
 
 interface Move {

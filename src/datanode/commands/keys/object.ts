@@ -60,6 +60,9 @@ export function encodingOf(found: Found, live: Header): string {
       return encodingOfSet(collectionOf(found, live, 'set'));
     case 'stream':
       return 'stream';
+    // as Redis says of what modules keep
+    case 'json':
+      return 'raw';
     default:
       return live.type;
   }

@@ -17,6 +17,8 @@ export const applyVersions = {
   laterRedis: 9,
   /** What Redis 8.2 and 8.4 have brought: MSETEX, BITOP DIFF and its like, XDELEX and XACKDEL. */
   redis84: 10,
+  /** JSON documents: JSON.SET and its relatives, and what DUMP makes of one. */
+  json: 10,
 } as const;
 
 /** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */

@@ -10,7 +10,7 @@
 import type { KeyShare } from '../../../common/hash.ts';
 import { limits } from '../../../common/limits.ts';
 import { isExpired } from '../../encoding/keyspace/keyspace.ts';
-import { decodeHeader } from '../../encoding/records/header.ts';
+import { decodeHeader, typeNameOf } from '../../encoding/records/header.ts';
 import {
   decodeKey,
   type KeyPlace,
@@ -120,7 +120,7 @@ function isWanted(
 ): boolean {
   const header = decodeHeader(encoded, value);
   if (isExpired(encoded, header, nowMs)) return false;
-  if (type !== undefined && header.type !== type) return false;
+  if (type !== undefined && typeNameOf(header.type).toLowerCase() !== type) return false;
   return glob === undefined || matchesGlob(glob, place.key);
 }
 

@@ -15,6 +15,7 @@ import { hashExpiryCommands } from '../hashes/hash-expiry.ts';
 import { hashNumberCommands } from '../hashes/hash-number.ts';
 import { hashValueCommands } from '../hashes/hash-values.ts';
 import { hashWalkCommands } from '../hashes/hash-walk.ts';
+import { jsonCommands } from '../json/json.ts';
 import { dumpCommands } from '../keys/dump.ts';
 import { expiryCommands } from '../keys/expiry.ts';
 import { keyCommands } from '../keys/key.ts';
@@ -98,6 +99,7 @@ const rows: readonly Command[] = [
   ...zsetCombineCommands,
   ...geoCommands,
   ...geoSearchCommands,
+  ...jsonCommands,
   ...streamAddCommands,
   ...streamDeleteCommands,
   ...streamRangeCommands,

@@ -5,6 +5,7 @@
  */
 
 import { slotOfKey } from '../../../common/hash.ts';
+import { isCollectionType } from '../records/element-key.ts';
 import { decodeDeadlines, hasDeadlines } from '../records/hash-header.ts';
 import {
   decodeCollection,
@@ -79,7 +80,7 @@ export function goneMsOf(place: Buffer, header: Header): number {
 /** Puts `header` in the place of whatever is stored under the key. */
 export function storeKey(view: WriteView, found: Outline, header: Header): void {
   const before = found.stored;
-  if (before !== undefined && before.type !== 'string') leaveElements(view, found, before, header);
+  if (before !== undefined) leaveElements(view, found, before, header);
   const oldMs = before?.deadlineMs ?? 0;
   if (found.live === undefined) {
     notifyExpired(view, found);
@@ -95,7 +96,7 @@ export function storeKey(view: WriteView, found: Outline, header: Header): void 
 export function removeKey(view: WriteView, found: Outline): boolean {
   const { stored } = found;
   if (stored === undefined) return false;
-  if (stored.type !== 'string') leaveElements(view, found, stored, undefined);
+  leaveElements(view, found, stored, undefined);
   return dropKey(view, found, stored);
 }
 
@@ -172,9 +173,11 @@ function hasDeadline(deadlineMs: number): number {
 function leaveElements(
   view: WriteView,
   { key, place }: Outline,
-  before: Header,
+  before: Header | PlainString,
   after: Header | undefined,
 ): void {
+  // most writes replace a string
+  if (before.type === 'string' || !isCollectionType(before.type)) return;
   const goesOn = after?.type === before.type && isSameCollection(place, before.body, after.body);
   if (goesOn) return;
   const { version } = decodeCollection(place, before.body);

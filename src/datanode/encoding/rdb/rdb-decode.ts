@@ -7,6 +7,7 @@ import { SteadyList } from '../../../common/steady-list.ts';
 import { SteadyMap } from '../../../common/steady-map.ts';
 import { eachItem, type Slices } from '../steps/slices.ts';
 import { countedFields, packedFields, type RdbField } from './rdb-fields.ts';
+import { RDB_MODULE_TYPE, readRdbJson } from './rdb-json.ts';
 import { intsetEntries, listpackEntries, ziplistEntries, zipmapEntries } from './rdb-packed.ts';
 import { RdbError, RdbReader } from './rdb-reader.ts';
 import { type RdbStream, readRdbStream } from './rdb-stream.ts';
@@ -24,9 +25,11 @@ export type RdbValue =
       readonly type: 'zset';
       readonly elements: SteadyList<readonly [member: Buffer, score: number]>;
     }
+  /** Its text; what is wrong with that is found when it is stored. */
+  | { readonly type: 'json'; readonly bytes: Buffer }
   | RdbStream;
 
-/** The numbers of Redis's type byte; 6 and 7 (modules) are refused. Streams: as of Redis 5.0, 7.0, 7.2. */
+/** The numbers of Redis's type byte; 6 (old modules) is refused, 7 (modules) is that of JSON documents alone. Streams: as of Redis 5.0, 7.0, 7.2. */
 export const rdbTypes = {
   string: 0,
   list: 1,
@@ -124,6 +127,8 @@ function* readValue(reader: RdbReader, type: number): Slices<RdbValue> {
       return yield* readRdbStream(reader, { hasCounts: true, hasActive: false });
     case rdbTypes.stream72:
       return yield* readRdbStream(reader, { hasCounts: true, hasActive: true });
+    case RDB_MODULE_TYPE:
+      return { type: 'json', bytes: readRdbJson(reader) };
     default:
       throw new RdbError(`type ${type} is unknown`);
   }

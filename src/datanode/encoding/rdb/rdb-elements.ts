@@ -123,7 +123,7 @@ function flagsOf(key: Buffer, value: Buffer): number {
 
 /** Bytes of the longest string in `value`. */
 export function* longestOf(value: RdbValue): Slices<number> {
-  if (value.type === 'string') return value.bytes.length;
+  if (value.type === 'string' || value.type === 'json') return value.bytes.length;
   if (value.type === 'stream') return value.longest;
   let longest = 0;
   yield* eachItem<Element>(value.elements, (element) => {

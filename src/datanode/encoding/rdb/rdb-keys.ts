@@ -21,6 +21,7 @@ import {
   rdbTypeByte,
 } from './rdb-elements.ts';
 import { rdbOpcodes } from './rdb-frame.ts';
+import { encodeRdbJson, RDB_JSON_TYPE_BYTE } from './rdb-json-dump.ts';
 import { type RdbParts, writeStream } from './rdb-stream-dump.ts';
 import { earliestDeadline, placeOf, walkEncoded } from './rdb-walk.ts';
 
@@ -71,6 +72,10 @@ function* writeKey(
   if (live.type === 'stream') return yield* writeStream(streamOf(found, live), to);
   if (isCollectionType(live.type)) {
     return yield* writeElements(to, found, live, live.type, { size, nowMs });
+  }
+  if (live.type === 'json') {
+    to.add(RDB_JSON_TYPE_BYTE, ...encodeRdbString(found.key), ...encodeRdbJson(live.body));
+    return;
   }
   to.add(rdbTypeByte('string'), ...encodeRdbString(found.key), ...encodeRdbString(live.body));
 }

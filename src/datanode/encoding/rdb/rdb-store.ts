@@ -2,6 +2,8 @@
 import type { SteadyList } from '../../../common/steady-list.ts';
 import { newCollection } from '../collections/collection.ts';
 import { expectFields, reopenHash, saveHash, setField, setFieldDeadline } from '../hashes/hash.ts';
+import { storeJson } from '../json/json-document.ts';
+import { parseJson } from '../json/json-parse.ts';
 import type { Found } from '../keyspace/keyspace.ts';
 import { growEncoding, newShape, pushElement, saveList } from '../lists/list.ts';
 import { addMember, newSet, saveSet } from '../sets/set.ts';
@@ -32,6 +34,9 @@ export function* storeRdbValue(
   switch (value.type) {
     case 'string':
       storeString(view, found, value.bytes, deadlineMs);
+      break;
+    case 'json':
+      yield* storeJson(view, found, yield* parseJson(value.bytes), deadlineMs);
       break;
     case 'list':
       yield* storeList(view, found, value.elements, deadlineMs);

@@ -2,7 +2,7 @@
  * The value of a key record. Frozen format:
  *
  *   type u8 · flags u8 · [deadline u64, when flag 1 is set] · body
- *   body of a string: its bytes
+ *   body of a string: its bytes; of a JSON document: its text, without a space
  *   body of a collection: version (index u64, ordinal u32) · size u64 · what its type adds
  *
  * Flags: 1 has a deadline (milliseconds since 1970) · 2 the string was edited in place (encoding
@@ -22,6 +22,7 @@ export const valueTypes = {
   set: 4,
   zset: 5,
   stream: 6,
+  json: 7,
 } as const;
 
 export type ValueType = keyof typeof valueTypes;
@@ -71,6 +72,11 @@ const [ZERO, MINUS] = [0x30, 0x2d];
 const typeOfNumber = new Map<number, ValueType>(
   Object.entries(valueTypes).map(([name, number]) => [number, name as ValueType]),
 );
+
+/** As TYPE and SCAN … TYPE name it: a document as RedisJSON does. Without a type: `none`. */
+export function typeNameOf(type: ValueType | undefined): string {
+  return type === 'json' ? 'ReJSON-RL' : (type ?? 'none');
+}
 
 /** The type with this number; undefined when there is none. */
 export function valueTypeOf(number: number): ValueType | undefined {

@@ -19,7 +19,23 @@ export interface Rewriting {
 const LETTER_A = 0x61;
 const LOWER_CASE = 0x20;
 /** By the length of a name, with what letters those begin that may be meant. */
-const LETTERS = ['', '', '', '', 'c', 'bg', 'aers', 'p', 'bers', 'p', 'z', 'z'].map((letters) =>
+const LETTERS = [
+  '',
+  '',
+  '',
+  '',
+  'c',
+  'bg',
+  'aers',
+  'p',
+  'bejrs',
+  'jp',
+  'jz',
+  'jz',
+  'j',
+  '',
+  'j',
+].map((letters) =>
   [...letters].reduce((mask, letter) => mask | (1 << (letter.charCodeAt(0) - LETTER_A)), 0),
 );
 
@@ -54,6 +70,22 @@ export function rewritingOf(line: CommandLine): Rewriting | undefined {
     case 'rename':
     case 'renamenx':
       return second && { from: [key], to: second, least: 0 };
+    case 'json.del':
+    case 'json.forget':
+    case 'json.clear':
+    case 'json.set':
+    case 'json.merge':
+    case 'json.numincrby':
+    case 'json.nummultby':
+    case 'json.strappend':
+    case 'json.toggle':
+    case 'json.arrappend':
+    case 'json.arrinsert':
+    case 'json.arrpop':
+    case 'json.arrtrim':
+      return inPlace(key);
+    case 'json.mset':
+      return { from: line.filter((_, at) => at % 3 === 1), to: key, least: 0 };
     case 'bitop':
       return second && { from: line.slice(3), to: second, least: 0 };
     default:

@@ -5,6 +5,7 @@
  */
 
 import { fieldsDueMsOf, goneMsOf } from '../../encoding/keyspace/keyspace.ts';
+import { isCollectionType } from '../../encoding/records/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../encoding/records/header.ts';
 import { elementsName } from '../../encoding/records/key-name.ts';
 import type { View } from '../../encoding/txn/view.ts';
@@ -45,7 +46,7 @@ export function lookAtWatched(
   const goneMs = goneMsOf(place, header);
   const expired = goneMs <= nowMs;
   let elements: string | undefined;
-  if (header.type !== 'string') {
+  if (isCollectionType(header.type)) {
     elements = elementsName(key, decodeCollection(place, header.body).version);
   }
   if (expired) return { ...ABSENT, expired, elements };

@@ -1,0 +1,203 @@
+/** What is in a document: JSON.GET, JSON.MGET, JSON.TYPE, JSON.RESP, JSON.DEBUG MEMORY. */
+import { readJson } from '../../encoding/json/json-document.ts';
+import { findSpots } from '../../encoding/json/json-find.ts';
+import { type JsonPath, ROOT_PATH } from '../../encoding/json/json-path.ts';
+import { COMPACT, type JsonLayout, jsonText } from '../../encoding/json/json-text.ts';
+import { Double, isContainer, type Json, jsonTypeOf } from '../../encoding/json/json-value.ts';
+import type { Slices } from '../../encoding/steps/slices.ts';
+import type { View } from '../../encoding/txn/view.ts';
+import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../../resp/reply.ts';
+import { ReplyPile } from '../../resp/reply-pile.ts';
+import { argument, shownText, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
+import { ArgumentError, type Command, type RunContext, read } from '../rows/command.ts';
+import {
+  column,
+  differing,
+  jsonRun,
+  type Look,
+  looking,
+  noSuchPath,
+  type PathRequest,
+  parseKeyPath,
+  pathOf,
+  REPLY_TEXT,
+} from './json-run.ts';
+
+interface GetRequest {
+  readonly key: Buffer;
+  readonly layout: JsonLayout;
+  readonly paths: readonly JsonPath[];
+}
+
+/** JSON.GET key [INDENT indent] [NEWLINE newline] [SPACE space] [path [path ...]] */
+function parseGet(args: readonly Buffer[]): GetRequest {
+  const layout: { -readonly [Part in keyof JsonLayout]: string } = { ...COMPACT };
+  const paths: JsonPath[] = [];
+  for (let at = 2; at < args.length; at++) {
+    const option = word(argument(args, at));
+    const more = at + 1 < args.length;
+    if (isLayout(option) && more) layout[option] = argument(args, ++at).toString();
+    else if (option === 'noescape') continue;
+    else paths.push(pathOf(argument(args, at)));
+  }
+  return { key: argument(args, 1), layout, paths: paths.length > 0 ? paths : [ROOT_PATH] };
+}
+
+function isLayout(option: string): option is keyof JsonLayout {
+  return option === 'indent' || option === 'newline' || option === 'space';
+}
+
+function* runGet(
+  view: View,
+  { key, layout, paths }: GetRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  if (document === undefined) return NULL;
+  const { root } = document;
+  const found = new Map<string, Json>();
+  const isLegacy = paths.every((path) => path.isLegacy);
+  for (const path of paths) {
+    const values = (yield* findSpots(root, path)).map(({ value }) => value);
+    const [first] = values;
+    if (isLegacy && first === undefined) return noSuchPath(path);
+    found.set(path.text, isLegacy ? first! : values);
+  }
+  const whole = paths.length === 1 ? found.get(paths[0]!.text)! : found;
+  return bulk(yield* jsonText(whole, REPLY_TEXT, layout));
+}
+
+interface MGetRequest {
+  readonly keys: readonly Buffer[];
+  readonly path: JsonPath;
+}
+
+/** JSON.MGET key [key ...] path */
+function parseMGet(args: readonly Buffer[]): MGetRequest {
+  return { keys: args.slice(1, -1), path: pathOf(argument(args, args.length - 1)) };
+}
+
+/** Null where there is no document, or an older path names nothing. */
+function* runMGet(view: View, { keys, path }: MGetRequest, { nowMs }: RunContext): Slices<Reply> {
+  const pile = new ReplyPile('array', 'fewer keys');
+  for (const key of keys) {
+    const document = yield* readJson(view, key, nowMs);
+    if (document === undefined || document === 'wrong-type') {
+      pile.add(NULL);
+      continue;
+    }
+    const values = (yield* findSpots(document.root, path)).map(({ value }) => value);
+    const shown = path.isLegacy ? values[0] : values;
+    pile.add(shown === undefined ? NULL : bulk(yield* jsonText(shown, REPLY_TEXT)));
+  }
+  return pile.reply();
+}
+
+/** JSON.TYPE key [path]: in RESP3 within an array of one. */
+const runType = jsonRun<View, PathRequest>(function* (view, { key, path }, { nowMs }) {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  const spots = document === undefined ? [] : yield* findSpots(document.root, path);
+  const types = spots.map(({ value }) => bulk(jsonTypeOf(value)));
+  const isNull = document === undefined || path.isLegacy;
+  const reply = isNull ? (types[0] ?? NULL) : array(types);
+  return differing(reply, array([reply]));
+});
+
+/** JSON.RESP key [path]: containers as arrays, of which the first item says what they are. */
+function respOf(value: Json): Reply {
+  if (Array.isArray(value)) return array([ARRAY_MARK, ...value.map(respOf)]);
+  if (value instanceof Map) {
+    const members = Array.from(value, ([name, inner]) => [bulk(name), respOf(inner)]);
+    return array([OBJECT_MARK, ...members.flat()]);
+  }
+  if (value === null) return NULL;
+  if (typeof value === 'boolean') return { kind: 'simple', text: String(value) };
+  if (value instanceof Double) return { kind: 'double', value: value.value };
+  return typeof value === 'string' ? bulk(value) : integer(value);
+}
+
+const ARRAY_MARK: Reply = { kind: 'simple', text: '[' };
+const OBJECT_MARK: Reply = { kind: 'simple', text: '{' };
+/** Of each value, beside its characters. */
+const VALUE_BYTES = 8;
+
+function memoryOf(value: Json): number {
+  if (typeof value === 'string') return VALUE_BYTES + Buffer.byteLength(value);
+  if (!isContainer(value)) return VALUE_BYTES;
+  let bytes = VALUE_BYTES;
+  if (Array.isArray(value)) for (const inner of value) bytes += memoryOf(inner);
+  else for (const [name, inner] of value) bytes += Buffer.byteLength(name) + memoryOf(inner);
+  return bytes;
+}
+
+/** JSON.DEBUG MEMORY key [path] */
+function parseDebug(args: readonly Buffer[]): PathRequest {
+  const what = argument(args, 1);
+  if (word(what) !== 'memory') {
+    const given = shownText(what);
+    throw new ArgumentError(`ERR unknown subcommand '${given}', try JSON.DEBUG MEMORY key [path]`);
+  }
+  if (args[2] === undefined) throw wrongArity('json.debug|memory');
+  return parseKeyPath(args.slice(1));
+}
+
+/** Without looking at the request again. */
+function eachValue(look: Look): () => Look {
+  return () => look;
+}
+
+export const jsonGetCommands: readonly Command[] = [
+  read({
+    ...column,
+    name: 'json.get',
+    arity: -2,
+    flags: ['readonly'],
+    summary: 'Returns the values at one or more paths as JSON text.',
+    parse: parseGet,
+    run: jsonRun(runGet),
+  }),
+  read({
+    ...column,
+    name: 'json.mget',
+    arity: -3,
+    flags: ['readonly'],
+    keys: { first: 1, last: -2, step: 1 },
+    fanOut: { over: 'keys', merge: 'keyOrder' },
+    summary: 'Returns the values at a path of several keys.',
+    parse: parseMGet,
+    run: jsonRun(runMGet),
+  }),
+  read({
+    ...column,
+    name: 'json.type',
+    arity: -2,
+    flags: ['readonly'],
+    summary: 'Returns the types of the values at a path.',
+    parse: parseKeyPath,
+    run: runType,
+  }),
+  read({
+    ...column,
+    name: 'json.resp',
+    arity: -2,
+    flags: ['readonly'],
+    summary: 'Returns the values at a path in the form of the Redis protocol.',
+    parse: parseKeyPath,
+    run: looking(eachValue(respOf), { expected: 'a value', noKey: NULL }),
+  }),
+  read({
+    ...column,
+    name: 'json.debug',
+    arity: -2,
+    flags: ['readonly'],
+    keys: { first: 2, last: 2, step: 1 },
+    summary: 'Reports how much memory values take.',
+    parse: parseDebug,
+    run: looking(
+      eachValue((value) => integer(memoryOf(value))),
+      { expected: 'a value', noKey: EMPTY_ARRAY, noKeyLegacy: integer(0) },
+    ),
+  }),
+];

@@ -1,0 +1,301 @@
+/** Documents and parts of them as a whole: JSON.SET, JSON.MSET, JSON.MERGE, JSON.DEL, JSON.CLEAR. */
+import { type JsonDocument, readJson, storeJson } from '../../encoding/json/json-document.ts';
+import { findSpots, removeAll, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
+import { mergedJson } from '../../encoding/json/json-merge.ts';
+import { parseJson } from '../../encoding/json/json-parse.ts';
+import { isStatic, type JsonPath, soleName } from '../../encoding/json/json-path.ts';
+import { sizeOf } from '../../encoding/json/json-text.ts';
+import { copyOfJson, isContainer, type Json, numberOf } from '../../encoding/json/json-value.ts';
+import { findKey, removeKey } from '../../encoding/keyspace/keyspace.ts';
+import type { Slices } from '../../encoding/steps/slices.ts';
+import type { WriteView } from '../../encoding/txn/view.ts';
+import { error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
+import { type Command, type RunContext, write } from '../rows/command.ts';
+import {
+  jsonArgument,
+  jsonRun,
+  NO_DOCUMENT,
+  type PathRequest,
+  parseKeyPath,
+  pathOf,
+  save,
+  topSpots,
+  writing,
+} from './json-run.ts';
+
+interface SetRequest extends PathRequest {
+  readonly json: Buffer;
+  readonly condition?: 'nx' | 'xx' | undefined;
+}
+
+const NOT_AT_ROOT = error('ERR new objects must be created at the root');
+const WRONG_STATIC_PATH = error('ERR Err wrong static path');
+
+/** JSON.SET key path value [NX | XX] */
+function parseSet(args: readonly Buffer[]): SetRequest {
+  let condition: SetRequest['condition'];
+  for (let at = 4; at < args.length; at++) {
+    const option = word(argument(args, at));
+    if (option === 'format' && at + 1 < args.length) {
+      if (word(argument(args, ++at)) !== 'json') throw syntaxError();
+    } else if ((option === 'nx' || option === 'xx') && condition === undefined) {
+      condition = option;
+    } else {
+      throw syntaxError();
+    }
+  }
+  const path = pathOf(argument(args, 2));
+  return { key: argument(args, 1), path, json: jsonArgument(argument(args, 3)), condition };
+}
+
+function* runSet(
+  view: WriteView,
+  { key, path, json, condition }: SetRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  const value = yield* parseJson(json);
+  if (document === undefined) {
+    if (path.steps.length > 0) return NOT_AT_ROOT;
+    if (condition === 'xx') return NULL;
+    yield* storeJson(view, findKey(view, key, nowMs), value, 0);
+    view.notify?.('module', 'json.set', key);
+    return OK;
+  }
+  const root = yield* withValue(document, path, value, condition);
+  if (root === undefined) return NULL;
+  if (root === 'not static') return WRONG_STATIC_PATH;
+  yield* save(view, document, root, 'json.set');
+  return OK;
+}
+
+/** The document with `value` wherever the path leads; undefined: it leads nowhere that may be changed. */
+function* withValue(
+  { root }: JsonDocument,
+  path: JsonPath,
+  value: Json,
+  condition: SetRequest['condition'],
+): Slices<Json | undefined | 'not static'> {
+  const spots = yield* topSpots(root, path);
+  if (spots.length > 0) {
+    return condition === 'nx' ? undefined : replaced(root, spots, () => copyOfJson(value));
+  }
+  if (condition === 'xx') return undefined;
+  return yield* withMember(root, path, value);
+}
+
+function replaced(before: Json, spots: readonly Spot[], valueFor: (spot: Spot) => Json): Json {
+  let root = before;
+  for (const spot of spots) root = replaceAt(root, spot, valueFor(spot));
+  return root;
+}
+
+/** Where there is an object that lacks only the last name of the path, it is added. */
+function* withMember(
+  root: Json,
+  path: JsonPath,
+  value: Json,
+): Slices<Json | undefined | 'not static'> {
+  const name = soleName(path.steps.at(-1));
+  if (name === undefined || !isStatic(path)) return isStatic(path) ? undefined : 'not static';
+  const parents = yield* findSpots(root, { ...path, steps: path.steps.slice(0, -1) });
+  let isAdded = false;
+  for (const { value: parent } of parents) {
+    if (!(parent instanceof Map)) continue;
+    parent.set(name, copyOfJson(value));
+    isAdded = true;
+  }
+  return isAdded ? root : undefined;
+}
+
+/** JSON.MSET key path value [key path value ...] */
+function parseMSet(args: readonly Buffer[]): readonly SetRequest[] {
+  if (args.length % 3 !== 1) throw wrongArity('json.mset');
+  const requests: SetRequest[] = [];
+  for (let at = 1; at < args.length; at += 3) {
+    const path = pathOf(argument(args, at + 1));
+    requests.push({ key: argument(args, at), path, json: jsonArgument(argument(args, at + 2)) });
+  }
+  return requests;
+}
+
+/** All of them, or none: what is wrong with one is found before anything is stored. */
+function* runMSet(
+  view: WriteView,
+  requests: readonly SetRequest[],
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const made = new Map<string, { readonly document: JsonDocument; root: Json }>();
+  for (const { key, path, json } of requests) {
+    const name = key.toString('latin1');
+    const value = yield* parseJson(json);
+    const before = made.get(name);
+    const document = before?.document ?? (yield* readJson(view, key, nowMs));
+    if (document === 'wrong-type') return WRONG_TYPE;
+    if (document === undefined) {
+      if (path.steps.length > 0) return NOT_AT_ROOT;
+      const found = findKey(view, key, nowMs);
+      made.set(name, { document: { found, deadlineMs: 0, root: value }, root: value });
+      continue;
+    }
+    const open = { ...document, root: before?.root ?? document.root };
+    const root = yield* withValue(open, path, value, undefined);
+    if (root === 'not static') return WRONG_STATIC_PATH;
+    if (root !== undefined) made.set(name, { document, root });
+  }
+  for (const { document, root } of made.values()) yield* save(view, document, root, 'json.mset');
+  return OK;
+}
+
+interface MergeRequest extends PathRequest {
+  readonly json: Buffer;
+}
+
+/** JSON.MERGE key path value */
+function parseMerge(args: readonly Buffer[]): MergeRequest {
+  const path = pathOf(argument(args, 2));
+  return { key: argument(args, 1), path, json: jsonArgument(argument(args, 3)) };
+}
+
+/** RFC 7396: members that are null in the patch go, others take the place of what is there. */
+function* runMerge(
+  view: WriteView,
+  { key, path, json }: MergeRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  const patch = yield* parseJson(json);
+  if (document === undefined) {
+    if (path.steps.length > 0) return NOT_AT_ROOT;
+    yield* storeJson(view, findKey(view, key, nowMs), mergedJson(null, patch), 0);
+    view.notify?.('module', 'json.merge', key);
+    return OK;
+  }
+  const root = yield* mergedAt(document.root, path, patch);
+  if (root === 'not static') return WRONG_STATIC_PATH;
+  if (root === undefined) return NULL;
+  if (root === 'gone') removeKey(view, document.found);
+  else yield* storeJson(view, document.found, root, document.deadlineMs);
+  view.notify?.('module', 'json.merge', key);
+  return OK;
+}
+
+/** `gone`: null was merged into the document itself. */
+function* mergedAt(
+  root: Json,
+  path: JsonPath,
+  patch: Json,
+): Slices<Json | undefined | 'not static' | 'gone'> {
+  const spots = yield* topSpots(root, path);
+  if (spots.length === 0) return yield* withMember(root, path, mergedJson(null, patch));
+  if (patch !== null) return replaced(root, spots, ({ value }) => mergedJson(value, patch));
+  if (path.steps.length === 0) return 'gone';
+  removeAll(spots);
+  return root;
+}
+
+/** JSON.DEL key [path], JSON.FORGET key [path] */
+function* runDel(
+  view: WriteView,
+  { key, path }: PathRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  if (document === undefined) return integer(0);
+  if (path.steps.length === 0) {
+    removeKey(view, document.found);
+    view.notify?.('module', 'json.del', key);
+    view.notify?.('generic', 'del', key);
+    return integer(1);
+  }
+  const spots = yield* topSpots(document.root, path);
+  if (spots.length === 0) return integer(0);
+  removeAll(spots);
+  yield* save(view, document, document.root, 'json.del');
+  return integer(spots.length);
+}
+
+/** JSON.CLEAR key [path]: empties containers and makes numbers zero; returns how many it changed. */
+function* runClear(
+  view: WriteView,
+  { key, path }: PathRequest,
+  { nowMs }: RunContext,
+): Slices<Reply> {
+  const document = yield* readJson(view, key, nowMs);
+  if (document === 'wrong-type') return WRONG_TYPE;
+  if (document === undefined) return NO_DOCUMENT;
+  let { root } = document;
+  let count = 0;
+  for (const spot of yield* topSpots(root, path)) {
+    const value = cleared(spot.value);
+    if (value === undefined) continue;
+    root = replaceAt(root, spot, value);
+    count++;
+  }
+  if (count > 0) yield* save(view, document, root, 'json.clear');
+  return integer(count);
+}
+
+/** Undefined: there is nothing to clear. */
+function cleared(value: Json): Json | undefined {
+  if (isContainer(value)) {
+    if (sizeOf(value) === 0) return undefined;
+    return Array.isArray(value) ? [] : new Map();
+  }
+  const number = numberOf(value);
+  return number === undefined || number === 0 ? undefined : 0;
+}
+
+const TRIPLE_KEYS = { first: 1, last: -1, step: 3 };
+
+export const jsonSetCommands: readonly Command[] = [
+  write({
+    ...writing,
+    name: 'json.set',
+    arity: -4,
+    summary: 'Sets or updates the JSON value at a path.',
+    parse: parseSet,
+    run: jsonRun(runSet),
+  }),
+  write({
+    ...writing,
+    name: 'json.mset',
+    arity: -4,
+    keys: TRIPLE_KEYS,
+    summary: 'Sets or updates the JSON values of one or more keys, all of them or none.',
+    parse: parseMSet,
+    run: jsonRun(runMSet),
+  }),
+  write({
+    ...writing,
+    name: 'json.merge',
+    arity: 4,
+    summary: 'Merges a JSON value into those at a path: sets, updates and deletes members.',
+    parse: parseMerge,
+    run: jsonRun(runMerge),
+  }),
+  ...(['json.del', 'json.forget'] as const).map((name) =>
+    write({
+      ...writing,
+      name,
+      arity: -2,
+      flags: ['write'],
+      summary: 'Deletes the values at a path, or the key.',
+      parse: parseKeyPath,
+      run: jsonRun(runDel),
+    }),
+  ),
+  write({
+    ...writing,
+    name: 'json.clear',
+    arity: -2,
+    flags: ['write'],
+    summary: 'Empties arrays and objects, and sets numbers to zero.',
+    parse: parseKeyPath,
+    run: jsonRun(runClear),
+  }),
+];

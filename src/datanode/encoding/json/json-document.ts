@@ -1,0 +1,48 @@
+/** Documents under keys: stored as JSON text without a space, read as a whole, written as a whole. */
+import { limits } from '../../../common/limits.ts';
+import { type Found, findKey, type Outline, storeKey } from '../keyspace/keyspace.ts';
+import type { Slices } from '../steps/slices.ts';
+import type { View, WriteView } from '../txn/view.ts';
+import { parseJson } from './json-parse.ts';
+import { jsonText, type TextBounds } from './json-text.ts';
+import { DEPTH_MAX, type Json, JsonError } from './json-value.ts';
+
+export interface JsonDocument {
+  readonly found: Found;
+  /** Milliseconds since 1970; 0: none. */
+  readonly deadlineMs: number;
+  readonly root: Json;
+}
+
+const STORED: TextBounds = {
+  values: limits.jsonValuesMax,
+  characters: limits.valueBytesMax,
+  depth: DEPTH_MAX,
+};
+
+/** The live document under `key`; undefined when absent, `wrong-type` when it is something else. */
+export function* readJson(
+  view: View,
+  key: Buffer,
+  nowMs: number,
+): Slices<JsonDocument | undefined | 'wrong-type'> {
+  const found = findKey(view, key, nowMs);
+  const { live } = found;
+  if (live === undefined) return undefined;
+  if (live.type !== 'json') return 'wrong-type';
+  return { found, deadlineMs: live.deadlineMs, root: yield* parseJson(live.body) };
+}
+
+/** Takes the place of whatever is under the key. Throws JsonError when it is too large. */
+export function* storeJson(
+  view: WriteView,
+  found: Outline,
+  root: Json,
+  deadlineMs: number,
+): Slices<void> {
+  const body = Buffer.from(yield* jsonText(root, STORED));
+  if (body.length > limits.valueBytesMax) {
+    throw new JsonError(`the document would have more than ${limits.valueBytesMax} bytes`);
+  }
+  storeKey(view, found, { type: 'json', deadlineMs, origin: 'set', body });
+}
