@@ -7,7 +7,7 @@
  * Each pair counts by itself, so the hash does not depend on the order in which pairs came.
  */
 import { crc32 } from '../../src/common/checksum.ts';
-import { elementTags } from '../../src/datanode/encoding/records/element-key.ts';
+import { elementTags, isCollectionType } from '../../src/datanode/encoding/records/element-key.ts';
 import { decodeCollection, decodeHeader } from '../../src/datanode/encoding/records/header.ts';
 import { openRecord } from '../../src/datanode/encoding/records/record.ts';
 import { tags } from '../../src/datanode/encoding/records/tags.ts';
@@ -91,11 +91,11 @@ export function pairHash(key: Buffer, value: Buffer | undefined): number {
   return value === undefined ? 0 : crc32(value, crc32(key)) | 0;
 }
 
-/** Where the elements of the key record's value are; undefined for a string. */
+/** Where the elements of the key record's value are; undefined where it has none. */
 function placeOf(key: Buffer, record: Buffer | undefined): string | undefined {
   if (record === undefined) return undefined;
   const { type, body } = decodeHeader(key, openRecord(key, record));
-  if (type === 'string') return undefined;
+  if (!isCollectionType(type)) return undefined;
   const { version } = decodeCollection(key, body);
   const place = Buffer.alloc(PLACE_END - 1);
   key.copy(place, 0, 1, 3);

@@ -3,14 +3,16 @@
  * value no more is held than `WHOLE_BYTES`, unless it is one string or what elements are packed in;
  * a larger one is told in parts.
  */
+
 import { limits } from '../../../common/limits.ts';
 import { parseMetadata } from '../../../datanode/commands/functions/library-metadata.ts';
 import { rdbTypes } from '../../../datanode/encoding/rdb/rdb-decode.ts';
+import { rdbModuleName } from '../../../datanode/encoding/rdb/rdb-json.ts';
 import type { RdbReader } from '../../../datanode/encoding/rdb/rdb-reader.ts';
 import type { KeyHead, RdbEvent } from './rdb-events.ts';
 import { TooLong, UnitReader, type Units } from './unit-reader.ts';
 import { ValueReader } from './value-reader.ts';
-import { isKnownType, moduleName, moduleRest, moduleWalk } from './value-walk.ts';
+import { isKnownType, moduleRest, moduleWalk } from './value-walk.ts';
 
 /** A value of so many bytes, unpacked, is handed on as a whole. */
 const WHOLE_BYTES = 1_048_576;
@@ -183,7 +185,7 @@ export class RdbParser {
       }
       case opcodes.moduleAux: {
         units.doing = "a module's data";
-        const name = moduleName(yield* units.unit((reader) => reader.u64()));
+        const name = rdbModuleName(yield* units.unit((reader) => reader.u64()));
         // when it was to be loaded: a number behind its kind
         yield* units.unit((reader) => reader.length());
         yield* units.unit((reader) => reader.u64());
@@ -212,10 +214,8 @@ export class RdbParser {
       yield { kind: 'refused', head, why };
     } else if (type === MODULE) {
       throw units.failure('a value of a module as Redis 4.0 wrote it: nobody can read over it');
-    } else if (type === MODULE_2) {
-      const name = yield* this.#values.over(moduleWalk());
-      yield { kind: 'refused', head, why: `it is a value of the module ${name}` };
-    } else if (type === rdbTypes.string) yield* this.#values.string(head);
+    } else if (type === MODULE_2) yield* this.#values.module(head);
+    else if (type === rdbTypes.string) yield* this.#values.string(head);
     else yield* this.#values.collection(head);
   }
 

@@ -1,10 +1,12 @@
 /** The values of an RDB file: small ones as a whole, larger ones in parts, and over what nobody takes. */
 import { limits } from '../../../common/limits.ts';
 import { scoreText } from '../../../datanode/encoding/rdb/rdb-decode.ts';
+import { rdbModuleParts, refusalOfModule } from '../../../datanode/encoding/rdb/rdb-json.ts';
+import { encodeRdbJson, RDB_JSON_TYPE_BYTE } from '../../../datanode/encoding/rdb/rdb-json-dump.ts';
 import { RdbError, type RdbReader } from '../../../datanode/encoding/rdb/rdb-reader.ts';
 import type { KeyHead, RdbEvent, RdbPart } from './rdb-events.ts';
 import { TooLong, type UnitReader, type Units } from './unit-reader.ts';
-import { type Answer, type Step, valueWalk, type Walk } from './value-walk.ts';
+import { type Answer, moduleRest, type Step, valueWalk, type Walk } from './value-walk.ts';
 
 /** What elements are packed in may have more bytes than one of them; 8 KiB unless set otherwise. */
 const PACKED_BYTES_MAX = 64 * 1_048_576;
@@ -25,6 +27,34 @@ export class ValueReader {
     const bytes = yield* this.#units.string(limits.valueBytesMax);
     if (bytes !== undefined) yield { kind: 'string', head, bytes };
     else yield { kind: 'refused', head, why: TOO_LONG };
+  }
+
+  /** Of modules only JSON documents are taken. */
+  *module(head: KeyHead): Events {
+    let refusal = refusalOfModule(yield* this.#units.unit(number));
+    if (refusal === undefined) {
+      const body = yield* this.#document();
+      if (body !== undefined) {
+        yield { kind: 'whole', head, body };
+        return;
+      }
+      refusal = TOO_LONG;
+    } else {
+      yield* this.over(moduleRest());
+    }
+    yield { kind: 'refused', head, why: refusal };
+  }
+
+  /** As RESTORE takes it; undefined: it is too long. */
+  *#document(): Units<Buffer | undefined> {
+    if ((yield* this.#units.unit(length)) !== rdbModuleParts.string) {
+      throw this.#units.failure('a JSON document without its text');
+    }
+    const text = yield* this.#units.string(limits.valueBytesMax);
+    if ((yield* this.#units.unit(length)) !== rdbModuleParts.end) {
+      throw this.#units.failure('a JSON document that does not end');
+    }
+    return text && Buffer.concat([RDB_JSON_TYPE_BYTE, ...encodeRdbJson(text)]);
   }
 
   *collection(head: KeyHead): Events {

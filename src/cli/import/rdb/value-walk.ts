@@ -3,6 +3,7 @@
  * in parts: a walk yields what is to be read next and is given what stood there. Who only wants to
  * know where a value ends gives back no strings, and then no part comes out of it.
  */
+
 import {
   fieldsOf,
   quicklistNodes,
@@ -10,6 +11,7 @@ import {
   scoresOf,
 } from '../../../datanode/encoding/rdb/rdb-decode.ts';
 import { fieldDeadline, fieldsInListpack } from '../../../datanode/encoding/rdb/rdb-fields.ts';
+import { rdbModuleName } from '../../../datanode/encoding/rdb/rdb-json.ts';
 import {
   intsetEntries,
   listpackEntries,
@@ -177,7 +179,7 @@ function* fields(all: Iterable<readonly [Buffer, Buffer, number]>): Walk {
 
 /** What a module has written of itself says where it ends: numbers and strings behind their kinds. */
 export function* moduleWalk(): Walk<string> {
-  const name = moduleName((yield 'number') as bigint);
+  const name = rdbModuleName((yield 'number') as bigint);
   yield* moduleRest();
   return name;
 }
@@ -195,15 +197,4 @@ export function* moduleRest(): Walk {
     else if (kind === MODULE_STRING) yield 'string';
     else yield 'number';
   }
-}
-
-const NAME_CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-
-/** Nine characters of six bits, before ten bits of its version. */
-export function moduleName(id: bigint): string {
-  let name = '';
-  for (let rest = id >> 10n; name.length < 9; rest >>= 6n) {
-    name = NAME_CHARACTERS[Number(rest & 63n)]! + name;
-  }
-  return name;
 }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { RdbPart } from '../../../../src/cli/import/rdb/rdb-events.ts';
 import { keyText } from '../../../../src/cli/import/rdb/rdb-events.ts';
 import { RdbParser } from '../../../../src/cli/import/rdb/rdb-parser.ts';
-import { moduleName } from '../../../../src/cli/import/rdb/value-walk.ts';
 import type { RdbValue } from '../../../../src/datanode/encoding/rdb/rdb-decode.ts';
+import { rdbModuleName } from '../../../../src/datanode/encoding/rdb/rdb-json.ts';
 import { decodeRdbValue } from '../../../datanode/encoding/rdb/at-once.ts';
 import { length, text, time, value } from '../../../datanode/encoding/rdb/rdb-forms.ts';
 import { rdbValues } from '../../../fuzz/rdb-values.ts';
@@ -141,6 +141,29 @@ describe('what stands beside values', () => {
     ]);
   });
 
+  test('a JSON document comes as RESTORE takes it, another version of it is refused', () => {
+    const ofVersion = (version: bigint) => {
+      const id = Buffer.alloc(9, 0x81);
+      id.writeBigUInt64BE((idOf('ReJSON-RL') & ~1023n) | version, 1);
+      return value(7, id, bytes(5), text('{"a":1}'), bytes(0));
+    };
+    const of = (version: bigint) => rdbFile(9, keyed('doc', ofVersion(version)), plain('next'));
+    for (const chunkBytes of CHUNKS) {
+      const options = { ...(chunkBytes && { chunkBytes }) };
+      expect(parsed(of(3n), options).slice(1)).toMatchObject([
+        { kind: 'whole', head: { key: Buffer.from('doc') }, body: ofVersion(3n) },
+        { kind: 'string' },
+        { kind: 'end' },
+      ]);
+      const why = 'it is a JSON document of version 2, and what is read is version 3';
+      expect(parsed(of(2n), options).slice(1)).toMatchObject([
+        { kind: 'refused', why },
+        { kind: 'string' },
+        { kind: 'end' },
+      ]);
+    }
+  });
+
   test('a value of a module is refused by name, and the next key is read', () => {
     const id = Buffer.alloc(9);
     id[0] = 0x81;
@@ -181,7 +204,7 @@ function idOf(name: string): bigint {
   const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   let id = 0n;
   for (const character of name) id = (id << 6n) | BigInt(characters.indexOf(character));
-  expect(moduleName(id << 10n)).toBe(name);
+  expect(rdbModuleName(id << 10n)).toBe(name);
   return (id << 10n) | 1n;
 }
 
