@@ -34,6 +34,32 @@ async function openCluster(protocol: 2 | 3) {
 type Client = Awaited<ReturnType<typeof openGateway>> | Awaited<ReturnType<typeof openCluster>>;
 type Family = (client: Client, tag: string) => Promise<void>;
 
+const json: Family = async (client, tag) => {
+  const key = `${tag}j`;
+  const document = { name: 'Ann', visits: 0, tags: ['new'], nested: { visits: 2.5 } };
+  expect(await client.json.set(key, '$', document)).toBe('OK');
+  expect(await client.json.set(key, '$.name', 'Eve', { condition: 'NX' })).toBe(null);
+  expect(await client.json.get(key)).toEqual(document);
+  expect(await client.json.get(key, { path: '$..visits' })).toEqual([0, 2.5]);
+  expect(await client.json.numIncrBy(key, '$..visits', 1)).toEqual([1, 3.5]);
+  expect(await client.json.type(key, { path: '$.name' })).toEqual(['string']);
+  expect(await client.json.arrAppend(key, '$.tags', 'x', { y: 1 })).toEqual([3]);
+  expect(await client.json.arrPop(key, { path: '$.tags' })).toEqual([{ y: 1 }]);
+  expect(await client.json.arrIndex(key, '$.tags', 'x')).toEqual([1]);
+  expect(await client.json.strAppend(key, 'a', { path: '$.name' })).toEqual([4]);
+  expect(await client.json.toggle(key, '$.name')).toEqual([null]);
+  expect(await client.json.objKeys(key, { path: '$.nested' })).toEqual([['visits']]);
+  expect(await client.json.merge(key, '$', { name: null, nested: { z: 1 } })).toBe('OK');
+  expect(await client.json.mSet([{ key: `${tag}j2`, path: '$', value: [1] }])).toBe('OK');
+  const all = await client.json.mGet([key, `${tag}j2`, `${tag}j3`], '$');
+  const left = { visits: 1, tags: ['new', 'x'], nested: { visits: 3.5, z: 1 } };
+  expect(all).toEqual([[left], [[1]], null]);
+  expect(await client.json.clear(key, { path: '$.tags' })).toBe(1);
+  expect(await client.json.del(key, { path: '$.nested' })).toBe(1);
+  expect(await client.json.get(key)).toEqual({ visits: 1, tags: [] });
+  expect(await client.type(key)).toBe('ReJSON-RL');
+};
+
 const strings: Family = async (client, tag) => {
   const key = `${tag}s`;
   expect(await client.set(key, 'a', { expiration: { type: 'EX', value: 100 } })).toBe('OK');
@@ -196,6 +222,7 @@ const errors: Family = async (client, tag) => {
 };
 
 const families: Readonly<Record<string, Family>> = {
+  json,
   strings,
   hashes,
   lists,
