@@ -11,6 +11,7 @@ import type { Revision } from '../common/ids.ts';
 import type { Logger } from '../common/log.ts';
 import type { Random } from '../common/random.ts';
 import { MemberChoice, wasNotSent } from './etcd-members.ts';
+import { nameNoAddresses } from './etcd-server-name.ts';
 import { type AnswerHeader, Lineage, replacedText } from './lineage.ts';
 import { keys } from './schema.ts';
 import type { MetaItem } from './store.ts';
@@ -143,7 +144,7 @@ export class EtcdConnection {
 
   #newClient(): Etcd3 {
     // Retrying is our callers' policy alone: the client's own is off.
-    return new Etcd3({
+    const client = new Etcd3({
       hosts: [...this.#options.urls],
       ...accessOf(this.#shown, this.#options.auth),
       faultHandling: { global: noop, host: (member) => this.#choice.policyOf(member) },
@@ -155,6 +156,8 @@ export class EtcdConnection {
         'grpc.max_reconnect_backoff_ms': 1_000,
       },
     });
+    nameNoAddresses(client);
+    return client;
   }
 
   /** The channels of a client keep what they were made with; streams that stand outlive theirs. */
