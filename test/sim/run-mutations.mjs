@@ -19,6 +19,7 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import ts from 'typescript';
+import { simulatorFlags } from './node-flags.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const build = join(root, '.cache', 'sim');
@@ -27,11 +28,6 @@ const SEEDS_MAX = 1_500;
 /** For one mutation; the other bound is for a process that hangs, on however busy a machine. */
 const CPU_SECONDS_MAX = 300;
 const TIME_MAX_MS = 1_200_000;
-/** As of `npm run sim`. */
-const FLAGS = [
-  ...['--min-semi-space-size=64', '--max-semi-space-size=64'],
-  '--interrupt-budget=400000',
-];
 const WORKERS = Number(process.env.KVORUM_MUTATION_WORKERS ?? 2);
 const WORKERS_MAX = 64;
 const HELP = `Plants bugs in the simulator's build, one at a time, and shows who catches each.
@@ -183,7 +179,7 @@ async function catchIt(mutation, dir) {
 function simulate(dir, args) {
   const main = join(dir, 'test', 'sim', 'main.js');
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...FLAGS, main, ...args, '--once', '--json'], {
+    const child = spawn(process.execPath, [...simulatorFlags, main, ...args, '--once', '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     let output = '';

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scale } from '../scale.ts';
+import { simulatorFlags } from './node-flags.mjs';
 import { drawPlan, faultKinds, linkFaultKinds } from './plan.ts';
 
 const root = join(fileURLToPath(import.meta.url), '..', '..', '..');
@@ -17,20 +18,12 @@ const run = promisify(execFile);
 const PROCESSES = 2;
 /** Of a seed, keys whose history is not judged: there are hardly any, and more would hide violations. */
 const UNDECIDED_SHARE_MAX = 0.1;
-/**
- * As of `npm run sim`. Most of what a step makes is gone with the step. So many functions are used, each
- * a little, that optimizing them cost much: V8 waits three times as long for it.
- */
-const NODE_FLAGS = [
-  ...['--min-semi-space-size=64', '--max-semi-space-size=64'],
-  '--interrupt-budget=400000',
-];
 
 async function simulate(...args: string[]): Promise<string> {
   const main = join(root, '.cache', 'sim', 'test', 'sim', 'main.js');
   const options = { maxBuffer: 64 * 1024 * 1024 };
   try {
-    return (await run(process.execPath, [...NODE_FLAGS, main, ...args], options)).stdout;
+    return (await run(process.execPath, [...simulatorFlags, main, ...args], options)).stdout;
   } catch (failure) {
     const { stdout } = failure as { stdout?: string };
     throw new Error(`the simulator found a violation:\n${stdout?.slice(-20_000) ?? failure}`);
@@ -51,7 +44,7 @@ function breakBuild(): string {
 /** What the simulator of `build` prints about a seed that fails. */
 async function failure(build: string, seed: string, ...args: string[]): Promise<string> {
   const main = join(build, 'test', 'sim', 'main.js');
-  const words = [...NODE_FLAGS, main, '--seed', seed, '--once', ...args];
+  const words = [...simulatorFlags, main, '--seed', seed, '--once', ...args];
   const { stdout, code } = await run(process.execPath, words, { maxBuffer: 2 ** 26 }).then(
     ({ stdout }) => ({ stdout, code: 0 }),
     (error: { stdout: string; code: number }) => error,

@@ -1,0 +1,2 @@
+/** Flags of Node.js for the simulator. */
+export const simulatorFlags: readonly string[];
