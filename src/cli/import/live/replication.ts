@@ -13,6 +13,17 @@ const AGAIN_MS = 1_000;
 /** Bytes on their way to the disk. */
 const PENDING_MAX = 8 * 1_048_576;
 
+/** The source answers, and no longer has what came after the break. */
+class Lost extends KvorumError {
+  constructor() {
+    super(
+      'STORE_UNAVAILABLE',
+      'the source cannot go on where the link broke (its repl-backlog-size is too small for that, ' +
+        'or it was started again): run it again with --begin-anew, which empties what it fills first',
+    );
+  }
+}
+
 export class Replication {
   readonly #source: Source;
   readonly #warn: (text: string) => void;
@@ -121,32 +132,37 @@ export class Replication {
     }
   }
 
+  /** Rejects when it was stopped, or when no trying again mends what is wrong. */
   async #again(): Promise<ReplicaLink> {
     for (;;) {
-      if (this.#isStopped) throw new Error('stopped');
       await sleep(AGAIN_MS);
-      let link: ReplicaLink;
+      if (this.#isStopped) throw new Error('stopped');
       try {
-        link = await ReplicaLink.open(this.#source);
+        return await this.#goOn();
       } catch (failure) {
-        if (isHopeless(messageOf(failure))) throw failure;
+        const isLast = failure instanceof Lost || isHopeless(messageOf(failure));
+        if (isLast || this.#isStopped) throw failure;
         this.#warn(`the source cannot be reached: ${messageOf(failure)}`);
-        continue;
       }
-      const synced = await link.sync(this.#place);
-      if (synced.kind === 'continued') {
-        this.#place = { ...this.#place, history: synced.history };
-        this.#link = link;
-        this.#warn('the stream goes on where it was');
-        return link;
-      }
-      link.close();
-      throw new KvorumError(
-        'STORE_UNAVAILABLE',
-        'the source cannot go on where the link broke (its repl-backlog-size is too small for that, ' +
-          'or it was started again): run it again with --begin-anew, which empties what it fills first',
-      );
     }
+  }
+
+  /** Over a new link, where the one before broke. */
+  async #goOn(): Promise<ReplicaLink> {
+    const link = await ReplicaLink.open(this.#source);
+    try {
+      const synced = await link.sync(this.#place);
+      // while the link was made
+      if (this.#isStopped) throw new Error('stopped');
+      if (synced.kind !== 'continued') throw new Lost();
+      this.#place = { ...this.#place, history: synced.history };
+    } catch (failure) {
+      link.close();
+      throw failure;
+    }
+    this.#link = link;
+    this.#warn('the stream goes on where it was');
+    return link;
   }
 
   async #keep(spool: Spool, bytes: Buffer): Promise<void> {
