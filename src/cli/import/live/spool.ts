@@ -73,14 +73,23 @@ export class Spool {
 
   async #write(bytes: Buffer): Promise<void> {
     try {
-      const segment = await this.#segment();
-      await segment.file.write(bytes, 0, bytes.length, segment.written);
-      segment.written += bytes.length;
+      // nothing may follow what is not there
+      if (this.#failure === undefined) await this.#writeAll(bytes);
     } catch (failure) {
       this.#failure ??= failure as Error;
     }
     this.pending -= bytes.length;
     this.#tell();
+  }
+
+  async #writeAll(bytes: Buffer): Promise<void> {
+    const segment = await this.#segment();
+    // a disk that becomes full takes a part first, and says so at the next
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesWritten } = await segment.file.write(bytes, at, null, segment.written);
+      at += bytesWritten;
+      segment.written += bytesWritten;
+    }
   }
 
   async #segment(): Promise<Segment> {

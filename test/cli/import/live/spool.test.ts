@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { writeSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { expect, test, vi } from 'vitest';
 import { Spool } from '../../../../src/cli/import/live/spool.ts';
 
 test('what is appended is read in order, before and after the end', async () => {
@@ -30,5 +32,34 @@ test('what ended it is told behind what came before', async () => {
   await spool.append(Buffer.alloc(0));
   await expect(spool.read()).resolves.toEqual(Buffer.from('some'));
   await expect(spool.read()).rejects.toThrow('the link broke');
+  await spool.remove();
+});
+
+/** Whose next write takes four bytes, and whose next after it finds no room. */
+async function fillingDisk() {
+  const handle = await open('/dev/null', 'r');
+  const files = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const write = vi.spyOn(files, 'write');
+  const part = async function (this: FileHandle, bytes: Buffer, ...rest: (number | null)[]) {
+    return { bytesWritten: writeSync(this.fd, bytes, 0, 4, rest.at(-1)!), buffer: bytes };
+  };
+  write.mockImplementationOnce(part as unknown as FileHandle['write']);
+  write.mockRejectedValueOnce(new Error('ENOSPC: no space left on device'));
+  return write;
+}
+
+test('of what a disk takes in part the part is given out, nothing behind it, and why', async () => {
+  const spool = new Spool();
+  await spool.append(Buffer.from('before'));
+  expect(String(await spool.read())).toBe('before');
+  const write = await fillingDisk();
+  const appended = [spool.append(Buffer.from('cut here')), spool.append(Buffer.from(', next'))];
+  await Promise.all(appended);
+  write.mockRestore();
+  await spool.append(Buffer.from(' and more'));
+  spool.end();
+  expect(String(await spool.read())).toBe('cut ');
+  await expect(spool.read()).rejects.toThrow('ENOSPC');
   await spool.remove();
 });
