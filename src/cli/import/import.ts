@@ -38,17 +38,15 @@ async function importFile(path: string, flags: ImportFlags): Promise<void> {
   const report = new Report(warn);
   const target = new Target(flags);
   const progress = new Progress(await fileBytes(path), () => report.get('keys'), flags.json);
-  try {
-    const importer = new Importer(target, choice, report);
-    await walkFile(path, {
-      take: (event) => importer.take(event),
-      progress: (bytes) => progress.show(bytes),
-    });
-    await importer.finish();
-  } finally {
-    progress.end();
-    await target.close();
-  }
+  await target.during(async () => {
+    try {
+      const importer = new Importer(target, choice, report);
+      const show = (bytes: number) => progress.show(bytes);
+      await importer.takeAll((take) => walkFile(path, { take, progress: show }));
+    } finally {
+      progress.end();
+    }
+  });
   report.tell(flags.json, { file: path, dryRun: choice.isDry });
   process.exitCode = report.exitCode;
 }

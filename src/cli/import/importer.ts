@@ -6,7 +6,8 @@ import { Flight } from './flight.ts';
 import { KeyWriter, type OnConflict } from './key-writer.ts';
 import { LargeWriter } from './large-writer.ts';
 import { Libraries, type OnLibrary } from './libraries.ts';
-import { type KeyHead, keyText, type RdbEvent } from './rdb/rdb-events.ts';
+import { type KeyHead, keyText, type RdbEvent, RdbFileError } from './rdb/rdb-events.ts';
+import type { FileWalk } from './rdb-file.ts';
 import type { Report } from './report.ts';
 import type { Target } from './target.ts';
 
@@ -59,6 +60,17 @@ export class Importer {
     this.#namespaces = namespaces;
     this.#deadlines = deadlines;
     this.#libraries = libraries;
+  }
+
+  /** Takes what `walk` comes upon; resolves when all is written. Of a file that is damaged what came before is. */
+  async takeAll(walk: (take: FileWalk['take']) => Promise<void>): Promise<void> {
+    try {
+      await walk((event) => this.take(event));
+    } catch (failure) {
+      if (failure instanceof RdbFileError) await this.finish().catch(() => {});
+      throw failure;
+    }
+    await this.finish();
   }
 
   /** Undefined: the next may come at once. */

@@ -27,6 +27,9 @@ export class Target {
   readonly #options: ClientOptions;
   readonly #world: Partial<ClientWorld>;
   readonly #clients = new Map<string, Promise<Client>>();
+  /** Those that connect yet included. */
+  readonly #open = new Set<Client>();
+  #isGivenUp = false;
 
   constructor(flags: TargetFlags) {
     const { options, world = {} } = placeOf(flags);
@@ -55,9 +58,26 @@ export class Target {
     return clients.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   }
 
-  async close(): Promise<void> {
-    const open = await this.clients();
-    await Promise.all(open.map((client) => client.close()));
+  /**
+   * Does `work`, and closes. When it fails, what others of it have under way is given up: some of that may
+   * wait for minutes for a partition that nobody leads, and nobody would be told of the failure meanwhile.
+   */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    let result: Result;
+    try {
+      result = await work();
+    } catch (failure) {
+      this.giveUp();
+      throw failure;
+    }
+    await Promise.all([...this.#open].map((client) => client.close()));
+    return result;
+  }
+
+  /** Ends at once, and for good. */
+  giveUp(): void {
+    this.#isGivenUp = true;
+    for (const client of this.#open) client.disconnect();
   }
 
   /** At datanodes that are named lookups tell of their connections as well. */
@@ -78,12 +98,15 @@ export class Target {
   }
 
   async #connect(namespace: string): Promise<Client> {
+    if (this.#isGivenUp) throw new KvorumError('STOPPING', 'what failed before has ended it');
     const client = new Client({ ...this.#options, namespace }, this.#world);
+    this.#open.add(client);
     try {
       await this.#enter(client);
       return client;
     } catch (failure) {
       client.disconnect();
+      this.#open.delete(client);
       if (failure instanceof KvorumError) throw failure;
       const why = failure instanceof Error ? failure.message : String(failure);
       throw new KvorumError(

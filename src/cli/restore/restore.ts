@@ -10,8 +10,9 @@ import { choiceOf, type ImportFlags, warn } from '../import/choice.ts';
 import { Importer } from '../import/importer.ts';
 import { Progress } from '../import/progress.ts';
 import { walkFile } from '../import/rdb-file.ts';
-import { Report } from '../import/report.ts';
 import { Target } from '../import/target.ts';
+import { FileCounts, type OneFile } from './file-counts.ts';
+import { inParallel } from './in-parallel.ts';
 
 export interface RestoreFlags extends Omit<ImportFlags, 'namespace' | 'onConflict'> {
   readonly token?: string;
@@ -37,12 +38,10 @@ export async function restore(directory: string, flags: RestoreFlags): Promise<v
   await checkFiles(directory, plans, flags.json);
   const api = new Api(flags);
   const target = new Target(flags);
-  try {
+  await target.during(async () => {
     for (const plan of plans) await prepare(api, target, plan, flags);
     await restoreAll(directory, plans, target, flags);
-  } finally {
-    await target.close();
-  }
+  });
   if (manifest.users !== null && !flags.json) {
     say(`users are not restored: ${join(directory, manifest.users.file)} tells them`);
   }
@@ -124,27 +123,23 @@ async function restoreAll(
 ): Promise<void> {
   const jobs = plans.flatMap(({ from, to }) => from.files.map((file): Job => ({ to, file })));
   const total = jobs.reduce((sum, { file }) => sum + file.bytes, 0);
-  const whole = new Report(warn);
-  const read = new Map<Job, number>();
-  const progress = new Progress(total, () => whole.get('keys'), flags.json);
-  const show = (job: Job, bytes: number) => {
-    read.set(job, bytes);
-    progress.show([...read.values()].reduce((sum, one) => sum + one, 0));
-  };
-  const left = [...jobs];
-  const work = async () => {
-    for (let job = left.shift(); job !== undefined; job = left.shift()) {
-      const now = job;
-      await restoreFile(directory, now, target, flags, whole, (bytes) => show(now, bytes));
-    }
-  };
-  await Promise.all(Array.from({ length: flags.parallel }, work));
-  progress.end();
+  const counts = new FileCounts(warn);
+  const progress = new Progress(total, () => counts.keys, flags.json);
+  try {
+    await inParallel(jobs, flags.parallel, async (job) => {
+      const file = counts.begin();
+      await restoreFile(directory, job, target, flags, file, () => progress.show(counts.bytes));
+      counts.end(file);
+    });
+  } finally {
+    progress.end();
+  }
   const told = plans.map(({ from, to }) => ({
     namespace: from.name,
     as: to,
     partitions: from.partitions,
   }));
+  const { whole } = counts;
   whole.tell(flags.json, { directory, namespaces: told });
   process.exitCode = whole.exitCode;
 }
@@ -154,20 +149,19 @@ async function restoreFile(
   { to, file }: Job,
   target: Target,
   flags: RestoreFlags,
-  whole: Report,
-  progress: (bytes: number) => void,
+  counts: OneFile,
+  show: () => void,
 ): Promise<void> {
-  const report = new Report(warn);
+  const { report } = counts;
   const { onConflict = 'fail', ...rest } = flags;
   const importer = new Importer(target, choiceOf({ ...rest, onConflict, namespace: to }), report);
-  await walkFile(join(directory, file.file), {
-    take: (event) => importer.take(event),
-    progress,
-  });
-  await importer.finish();
-  whole.join(report);
+  const progress = (bytes: number) => {
+    counts.bytes = bytes;
+    show();
+  };
+  await importer.takeAll((take) => walkFile(join(directory, file.file), { take, progress }));
   const refused = report.refused - report.refusedLibraries;
   const found = report.get('keys') + report.get('expired') + report.get('existed') + refused;
   if (found === file.keys) return;
-  whole.refuse(`the file ${file.file}`, `it has ${found} keys, the manifest says ${file.keys}`);
+  report.refuse(`the file ${file.file}`, `it has ${found} keys, the manifest says ${file.keys}`);
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { importFrom } from '../../../src/cli/import/import.ts';
 import { type Choice, Importer } from '../../../src/cli/import/importer.ts';
 import type { OnLibrary } from '../../../src/cli/import/libraries.ts';
-import type { KeyHead } from '../../../src/cli/import/rdb/rdb-events.ts';
+import { type KeyHead, RdbFileError } from '../../../src/cli/import/rdb/rdb-events.ts';
 import { Report } from '../../../src/cli/import/report.ts';
 import type { Target } from '../../../src/cli/import/target.ts';
 import type { Client } from '../../../src/sdk/client.ts';
@@ -67,6 +67,16 @@ test('a dry run empties nothing, whatever else it is told', async () => {
   await importer.finish();
   expect(namespace.asked).toEqual(['FUNCTION LIST']);
   expect([report.get('keys'), report.get('libraries')]).toEqual([1, 1]);
+});
+
+test('of a damaged file what comes before the damage is written', async () => {
+  const { namespace, importer } = importing();
+  const damaged = importer.takeAll(async (take) => {
+    await take(key);
+    throw new RdbFileError(9, 'a key', 'it is cut');
+  });
+  await expect(damaged).rejects.toThrow('it is cut');
+  expect(namespace.asked).toEqual(['MSETNX k v']);
 });
 
 test.each([

@@ -19,7 +19,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as { port: number }).port;
 }
 
-/** A node that answers by a command's first word. */
+/** A node that answers by a command's first word, with '' not at all. */
 function node(answers: Readonly<Record<string, string>>): Server {
   return createServer((socket: Socket) => {
     socket.on('error', () => {});
@@ -27,7 +27,8 @@ function node(answers: Readonly<Record<string, string>>): Server {
     socket.on('data', (chunk) => {
       for (const request of chunk.toString('latin1').split(/(?=\*\d+\r\n\$)/)) {
         const word = request.split('\r\n')[2]!.toUpperCase();
-        socket.write(`${answers[word] ?? '+OK'}\r\n`);
+        const answer = answers[word] ?? '+OK';
+        if (answer !== '') socket.write(`${answer}\r\n`);
       }
     });
   });
@@ -35,7 +36,7 @@ function node(answers: Readonly<Record<string, string>>): Server {
 
 async function entering(flags: TargetFlags): Promise<string> {
   const target = new Target(flags);
-  ends.push(() => target.close());
+  ends.push(() => target.giveUp());
   return target.client('default').then(
     () => 'in',
     (failure: Error) => failure.message,
@@ -88,4 +89,36 @@ test('one that is away, or starts, is waited for', async () => {
   answers['CLUSTER'] = '-ERR This instance has cluster support disabled';
   answers['EXISTS'] = ':0';
   expect(await told).toBe('in');
+});
+
+test('what fails is told at once, and not when what else is under way has ended', async () => {
+  const CLUSTER = '-ERR This instance has cluster support disabled';
+  const port = await listening(node({ CLUSTER, EXISTS: ':0', SET: '' }));
+  const away = await listening(node({ CLUSTER: '-LOADING the node starts' }));
+  for (const at of [port, away]) {
+    const target = new Target({ to: `redis://127.0.0.1:${at}` });
+    ends.push(() => target.giveUp());
+    const told = target.during(async () => {
+      const client = target.client('default');
+      const write = client.then((one) => one.set('a', 'b'));
+      write.catch(() => {});
+      if (at === port) await client;
+      throw new Error('another failed');
+    });
+    const late = new Promise((resolve) => setTimeout(resolve, 2_000, 'waits'));
+    await expect(Promise.race([told, late])).rejects.toThrow('another failed');
+    await expect(target.client('other')).rejects.toThrow('what failed before has ended it');
+  }
+});
+
+test('what was well done ends as its writes do', async () => {
+  const CLUSTER = '-ERR This instance has cluster support disabled';
+  const port = await listening(node({ CLUSTER, EXISTS: ':0' }));
+  const target = new Target({ to: `redis://127.0.0.1:${port}` });
+  const written: unknown[] = [];
+  await target.during(async () => {
+    const client = await target.client('default');
+    void client.set('a', 'b').then((reply) => written.push(reply));
+  });
+  expect(written).toEqual(['OK']);
 });

@@ -29,24 +29,25 @@ export async function migrate(from: string, flags: ImportFlags): Promise<void> {
   const target = new Target(flags);
   const namespaces = new Namespaces(choice);
   const replication = new Replication({ ...source, how }, warn);
-  try {
-    await replication.start();
-    const isFollowed = flags.follow === true || flags.untilCaughtUp === true;
-    const deadlines = new HeldDeadlines(report);
-    const ofKey = isFollowed ? deadlines.ofKey : dropPassed;
-    const libraries = new Libraries(choice.onLibrary, choice.isDry, report);
-    const importer = new Importer(target, choice, report, namespaces, ofKey, libraries);
-    await importPicture(replication.picture, importer, report, flags);
-    if (isFollowed) {
-      if (!flags.json) say(`${report.get('keys')} keys are there; what the source does follows`);
-      const applier = new StreamApplier(target, namespaces, report, deadlines, libraries);
-      await follow({ replication, applier, deadlines, target, report, flags });
+  await target.during(async () => {
+    try {
+      await replication.start();
+      const isFollowed = flags.follow === true || flags.untilCaughtUp === true;
+      const deadlines = new HeldDeadlines(report);
+      const ofKey = isFollowed ? deadlines.ofKey : dropPassed;
+      const libraries = new Libraries(choice.onLibrary, choice.isDry, report);
+      const importer = new Importer(target, choice, report, namespaces, ofKey, libraries);
+      await importPicture(replication.picture, importer, report, flags);
+      if (isFollowed) {
+        if (!flags.json) say(`${report.get('keys')} keys are there; what the source does follows`);
+        const applier = new StreamApplier(target, namespaces, report, deadlines, libraries);
+        await follow({ replication, applier, deadlines, target, report, flags });
+      }
+    } finally {
+      await replication.stop();
+      await replication.remove();
     }
-  } finally {
-    await replication.stop();
-    await replication.remove();
-    await target.close();
-  }
+  });
   report.tell(flags.json, { from, offset: replication.offset });
   process.exitCode = report.exitCode;
 }
@@ -58,11 +59,9 @@ async function importPicture(
   flags: ImportFlags,
 ): Promise<void> {
   const progress = new Progress(undefined, () => report.get('keys'), flags.json);
-  await walkStream(Readable.from(chunksOf(picture)), {
-    take: (event) => importer.take(event),
-    progress: (bytes) => progress.show(bytes),
-  });
-  await importer.finish();
+  const show = (bytes: number) => progress.show(bytes);
+  const chunks = Readable.from(chunksOf(picture));
+  await importer.takeAll((take) => walkStream(chunks, { take, progress: show }));
   progress.end();
 }
 
