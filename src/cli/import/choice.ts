@@ -10,7 +10,7 @@ export interface ImportFlags extends TargetFlags {
   readonly check?: boolean;
   readonly dryRun?: boolean;
   readonly onConflict: string;
-  /** Undefined: as `onConflict`, and replaced where all is begun anew. */
+  /** Undefined: none where keys are chosen by `match`, replaced where all is begun anew, else as `onConflict`. */
   readonly functions?: string;
   readonly db?: number;
   readonly namespace?: string;
@@ -25,7 +25,8 @@ export interface ImportFlags extends TargetFlags {
 
 export function choiceOf(flags: ImportFlags): Choice {
   const { onConflict, db, namespace, match, dryRun, beginAnew } = flags;
-  const functions = flags.functions ?? (beginAnew ? 'replace' : onConflict);
+  const usual = beginAnew ? 'replace' : onConflict;
+  const functions = flags.functions ?? (match === undefined ? usual : 'none');
   if (!onConflicts.includes(onConflict as OnConflict)) {
     throw new KvorumError(
       'BAD_ARGUMENT',

@@ -42,7 +42,8 @@ export class Libraries {
   /** One of a file. */
   async add(name: string, code: Buffer): Promise<void> {
     if (this.#onLibrary === 'none') {
-      return this.#report.warn(`the library of functions ${name} is left out, as was asked for`);
+      const why = 'as was asked for (--functions, or else --match, says so)';
+      return this.#report.warn(`the library of functions ${name} is left out, ${why}`);
     }
     this.#codes.set(name, code);
     for (const client of this.#clients) await this.#loadAll(client, [[name, code]]);

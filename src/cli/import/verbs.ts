@@ -45,7 +45,7 @@ export function addRestoreVerbs(program: Command): void {
 
 const FUNCTIONS =
   'of libraries of functions that are there with other code: fail, skip or replace (default: as ' +
-  '--on-conflict); none: leave out all of them';
+  '--on-conflict); none: leave out all of them (default with --match)';
 
 /** Where the keys go. */
 function place(command: Command): Command {
