@@ -7,6 +7,7 @@ import os from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { isatty } from 'node:tty';
 import { getHeapStatistics } from 'node:v8';
+import { smallBufferPools } from '../common/buffer-pools.ts';
 import { systemClock } from '../common/clock.ts';
 import { messageOf } from '../common/errors.ts';
 import { fsDisk } from '../common/fs-disk.ts';
@@ -71,6 +72,7 @@ function memoryBytes(): number {
 
 export async function runDatanode(options: ProcessOptions): Promise<void> {
   plainGlobals();
+  smallBufferPools();
   tuneHeap();
   const files = openFilesMax();
   const { assertOpenFiles } = await import('../datanode/clients-room.ts');

@@ -3,11 +3,9 @@
  * entries of many groups: the few of a quiet group would keep what came for busy ones alive for as
  * long as they are the group's newest.
  */
+import { POOL_MEMORY_MAX } from '../../common/buffer-pools.ts';
 import { viewIn } from '../../common/bytes.ts';
 import type { Entry } from '../raft/message.ts';
-
-/** Memory up to this (what `Buffer` cuts small ones out of) is not worth a copy. */
-const SPARE_BYTES = 8_192;
 
 /** The same entries; those that are a small part of the memory they lie in have memory of their own. */
 export function keptEntries(entries: readonly Entry[]): readonly Entry[] {
@@ -18,7 +16,8 @@ export function keptEntries(entries: readonly Entry[]): readonly Entry[] {
     while (to < entries.length && entries[to]!.data.buffer === memory) {
       bytes += entries[to++]!.data.length;
     }
-    if (memory.byteLength > SPARE_BYTES + 2 * bytes) {
+    // what `Buffer` cuts small ones out of is not worth a copy
+    if (memory.byteLength > POOL_MEMORY_MAX + 2 * bytes) {
       kept ??= [...entries];
       move(kept, from, to, bytes);
     }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AssertionError } from '../../../src/common/assert.ts';
+import { POOL_MEMORY_MAX } from '../../../src/common/buffer-pools.ts';
 import { systemClock } from '../../../src/common/clock.ts';
 import { codeOf, type KvorumError } from '../../../src/common/errors.ts';
 import { fsDisk } from '../../../src/common/fs-disk.ts';
@@ -11,6 +12,7 @@ import { seededRandom } from '../../../src/common/random.ts';
 import type { Entry } from '../../../src/datanode/raft/message.ts';
 import type { RaftLog } from '../../../src/datanode/raftlog/raft-log.ts';
 import { openSharedLog, type SharedLogOptions } from '../../../src/datanode/raftlog/shared-log.ts';
+import { withSmallPools } from '../../common/small-pools.ts';
 import { SimDisk } from '../../sim/disk.ts';
 import { digestOf, entry, entryRange, LogModel, randomPart, reset } from './log-model.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -386,6 +388,7 @@ describe('on the simulated disk', () => {
   });
 
   test('the few entries of a group do not keep a frame of many groups in memory', async () => {
+    withSmallPools();
     const log = await openWith([1, 2]);
     const frame = Buffer.alloc(1_000_000, 'x');
     const cut = (index: number, from: number, to: number): Entry => ({
@@ -398,7 +401,7 @@ describe('on the simulated disk', () => {
     const kept = log.replica(1)!.entries(1, 5, 1e9) as readonly Entry[];
     expect(kept).toEqual(few);
     const memory = new Set(kept.map(({ data }) => data.buffer));
-    expect([...memory].every(({ byteLength }) => byteLength <= 8_192)).toBe(true);
+    expect([...memory].every(({ byteLength }) => byteLength <= POOL_MEMORY_MAX)).toBe(true);
     expect((log.replica(2)!.entries(1, 2, 1e9) as readonly Entry[])[0]).toBe(most[0]);
     await clock.until(log.close());
     const again = await openSim();
