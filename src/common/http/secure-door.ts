@@ -2,6 +2,7 @@
  * TLS at an HTTP door. One port takes both kinds where it is optional: the first byte of a connection
  * decides. Certificates of clients are not asked for: who may do what is told by the token.
  */
+import { constants } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
@@ -20,6 +21,8 @@ export interface HttpTls {
 type Serve = (this: Server, socket: Socket) => void;
 
 const VERSIONS = { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' } as const;
+/** A handshake costs the door more than who asks for it. */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 const accepted = new WeakMap<Socket, Socket>();
 
 /** The connection as it was accepted: below TLS, where there is some. */
@@ -69,7 +72,7 @@ class SecureDoor {
 
   #context() {
     const { certificate: cert, key } = this.#shown;
-    return { ...VERSIONS, cert, key };
+    return { ...VERSIONS, cert, key, secureOptions };
   }
 
   #accept(socket: Socket): void {

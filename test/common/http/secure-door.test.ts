@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { connect as secureConnect } from 'node:tls';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, test } from 'vitest';
 import { boundConnections } from '../../../src/common/http/connection-room.ts';
@@ -46,6 +47,30 @@ test('who speaks no TLS where it is required is told so', async () => {
   const answer = await ask(`http://127.0.0.1:${port}/`);
   expect(answer).toMatchObject({ ok: false, status: 400 });
   expect(answer.text).toContain('ask https://');
+});
+
+test('nobody begins a handshake anew on a connection that had one, renewed certificates or not', async () => {
+  let credentials = shown;
+  const port = await open('required', () => credentials);
+  const anew = async () => {
+    const how = {
+      port,
+      host: '127.0.0.1',
+      ca: authority.certificate,
+      maxVersion: 'TLSv1.2',
+    } as const;
+    const socket = secureConnect(how);
+    await once(socket, 'secureConnect');
+    const failure = new Promise((resolve) => {
+      socket.on('error', resolve);
+      socket.renegotiate({}, resolve);
+    });
+    expect(String(await failure)).toMatch(/no renegotiation/i);
+    socket.destroy();
+  };
+  await anew();
+  credentials = authority.issue('renewed');
+  await anew();
 });
 
 describe('who asks', () => {
