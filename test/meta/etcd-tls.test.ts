@@ -1,12 +1,14 @@
 /** A real etcd and the embedded store, over TLS of both sides. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/common/clock.ts';
 import { fsDisk } from '../../src/common/fs-disk.ts';
+import { limits } from '../../src/common/limits.ts';
 import { silentLogger } from '../../src/common/log.ts';
 import { seededRandom } from '../../src/common/random.ts';
 import type { ShownCredentials } from '../../src/common/tls/credentials.ts';
@@ -187,6 +189,23 @@ test('the embedded store shows and believes what was renewed, and streams that s
   expect((await late.get('/kvorum/served/a'))?.value).toBe('b');
   await Promise.all([before.close(), after.close(), late.close()]);
 });
+
+test('who connects to the embedded store and says nothing makes room, and goes soon', async () => {
+  const { port, hostname } = new URL(urls['embedded store']!);
+  const closed: number[] = [];
+  const most = limits.peerTlsHandshakesMax;
+  const silent = Array.from({ length: most + 3 }, (_, at) => {
+    const socket = connect(Number(port), hostname);
+    return socket.on('error', () => {}).once('close', () => closed.push(at));
+  });
+  await expect.poll(() => closed.length).toBe(3);
+  const store = connectTo('embedded store');
+  await store.put('/kvorum/beside', 'them');
+  const within = { timeout: 2 * limits.peerTlsHandshakeMs };
+  await expect.poll(() => closed.length, within).toBe(silent.length);
+  expect((await store.get('/kvorum/beside'))?.value).toBe('them');
+  await store.close();
+}, 30_000);
 
 test('an etcd with authentication is asked as the user that is configured', async () => {
   const ctl = (...args: string[]) =>

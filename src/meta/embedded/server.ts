@@ -11,6 +11,7 @@ import type { Address } from '../../common/network.ts';
 import { type Random, systemRandom } from '../../common/random.ts';
 import { LocalStore, type LocalStoreOptions } from './local-store.ts';
 import { addServices } from './services.ts';
+import { boundHandshakes } from './store-handshakes.ts';
 import { type StoreTls, serverCredentials } from './store-tls.ts';
 
 export interface EmbeddedStoreOptions extends Omit<LocalStoreOptions, 'random'> {
@@ -49,6 +50,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
     await store.close();
     throw bindFailure(error, options.listen);
   }
+  if (options.tls !== undefined) boundHandshakes(server);
   bound.url = `${options.tls ? 'https' : 'http'}://${hostPort({ host: options.listen.host, port })}`;
   options.logger.info('metadata store is ready', {
     url: bound.url,

@@ -1,6 +1,7 @@
 /** How the embedded store speaks TLS: certificates that are renewed while it serves. */
 import { experimental, ServerCredentials } from '@grpc/grpc-js';
 import type { StoreCredentials } from '../../common/config-meta.ts';
+import { limits } from '../../common/limits.ts';
 
 type CertificateProvider = experimental.CertificateProvider;
 
@@ -16,7 +17,10 @@ export interface StoreTls {
 export function serverCredentials(tls: StoreTls | undefined): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure();
   const provider = providerOf(tls);
-  return experimental.createCertificateProviderServerCredentials(provider, provider, true);
+  const made = experimental.createCertificateProviderServerCredentials(provider, provider, true);
+  // Node.js would wait for two minutes
+  Object.assign(made._getConstructorOptions()!, { handshakeTimeout: limits.peerTlsHandshakeMs });
+  return made;
 }
 
 /** Tells each listener what there is, and then what is new. */
