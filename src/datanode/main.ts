@@ -58,7 +58,7 @@ export async function startDatanode(
   });
   const listen = { host: config.listen ?? config.host, port: config.ports.http };
   const { refused: peersRefused } = peers;
-  const tlsDaysLeft = () => credentials?.daysLeft();
+  const tlsDaysLeft = () => kept.daysLeft();
   const tls = httpTlsOf(config.tls, credentials);
   const doorWorld = { ...world, peersRefused, tls, tlsDaysLeft };
   const door = await openHttpDoor(listen, doorWorld).catch((failure) => {

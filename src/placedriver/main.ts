@@ -8,7 +8,7 @@ import { limits } from '../common/limits.ts';
 import { listenFailure } from '../common/listen-failure.ts';
 import type { Logger } from '../common/log.ts';
 import { LoopMeter } from '../common/loop-meter.ts';
-import type { CredentialKeeper } from '../common/tls/keeper.ts';
+import type { CredentialKeeper, DaysLeft } from '../common/tls/keeper.ts';
 import {
   httpTlsOf,
   keepAllCredentials,
@@ -67,7 +67,9 @@ export async function startPlacedriver(
     const credentials = kept.store;
     const store = connectEtcd({ ...world, ...storeAuth(config.meta), credentials, urls });
     stops.push(() => store.close());
-    const serving = await serve(config, world, { store, token, credentials: kept.doors });
+    const tlsDaysLeft = () => kept.daysLeft();
+    const served = { store, token, credentials: kept.doors, tlsDaysLeft };
+    const serving = await serve(config, world, served);
     stops.push(() => serving.stop());
     const ports = { http: serving.port, ...(embedded && { meta: embedded.port }) };
     return { ports, reload: kept.reload, stop: stopAll };
@@ -82,13 +84,14 @@ export interface Served {
   readonly token: string | undefined;
   /** Where HTTP is TLS. */
   readonly credentials?: Pick<CredentialKeeper, 'current'> | undefined;
+  tlsDaysLeft?(): readonly DaysLeft[] | undefined;
 }
 
 /** A placedriver on a metadata store: mastership, its view of the cluster, its door. */
 export async function serve(
   config: PlacedriverConfig,
   world: PlacedriverWorld,
-  { store, token, credentials }: Served,
+  { store, token, credentials, tlsDaysLeft }: Served,
 ): Promise<{ readonly port: number; stop(): Promise<void> }> {
   const { name, host } = config;
   const options = { ...world, store, name, leaseTtlMs: config.timing['lease-ttl-ms'] };
@@ -102,7 +105,8 @@ export async function serve(
     mayCampaign: (signal) => registration.registered(signal),
   });
   const loop = new LoopMeter(world.clock);
-  const parts = { ...options, token, credentials, view, registration, coordinator, loop };
+  const told = { view, registration, coordinator, loop, tlsDaysLeft };
+  const parts = { ...options, token, credentials, ...told };
   const http = await openDoor(config, parts);
   view.start();
   coordinator.start();
@@ -130,6 +134,7 @@ interface DoorParts extends PlacedriverWorld {
   readonly leaseTtlMs: number;
   readonly token: string | undefined;
   readonly credentials: Served['credentials'];
+  readonly tlsDaysLeft: Served['tlsDaysLeft'];
   readonly view: ClusterView;
   readonly registration: Registration;
   readonly coordinator: PlacedriverCoordinator;

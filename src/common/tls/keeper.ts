@@ -25,7 +25,8 @@ export interface KeeperOptions<Kept extends SomeCredentials> {
 
 /** For metrics. */
 export interface DaysLeft {
-  readonly file: CertificateEnd['file'];
+  /** `cert-file`, `ca-file`; with `meta.` before it where the store has files of its own. */
+  readonly file: string;
   /** Of the first to end of its certificates. */
   readonly days: number;
 }
@@ -71,7 +72,7 @@ export class CredentialKeeper<Kept extends SomeCredentials = Credentials> {
   }
 
   /** The first of each file to end. */
-  daysLeft(): DaysLeft[] {
+  daysLeft(): (DaysLeft & Pick<CertificateEnd, 'file'>)[] {
     const nowMs = this.#options.clock.wallMs();
     const first = new Map<CertificateEnd['file'], number>();
     for (const end of this.#current.ends) {

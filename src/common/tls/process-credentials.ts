@@ -8,7 +8,7 @@ import { KvorumError, messageOf } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { credentialFiles, type DatanodeTls, isUsed, type PlacedriverTls } from './config.ts';
 import { readCredentials, readSomeCredentials, type SomeCredentials } from './credentials.ts';
-import { CredentialKeeper } from './keeper.ts';
+import { CredentialKeeper, type DaysLeft } from './keeper.ts';
 import { secureContextOf } from './tls-context.ts';
 import { checkUsable } from './usable.ts';
 
@@ -45,6 +45,8 @@ export interface KeptCredentials {
   readonly store: StoreKeeper | undefined;
   /** Reads all files anew; undefined where there are none. */
   readonly reload: (() => Promise<void>) | undefined;
+  /** Of all files, each once; undefined where there are none. */
+  daysLeft(): readonly DaysLeft[] | undefined;
   stop(): void;
 }
 
@@ -72,10 +74,26 @@ export async function keepAllCredentials(
   return {
     ...{ doors, store },
     reload: all.length === 0 ? undefined : reload,
+    daysLeft: () => (all.length === 0 ? undefined : daysLeftOf(doors, store, meta)),
     stop() {
       for (const one of all) one.stop();
     },
   };
+}
+
+/** Of a file that both have once, and the store's own under the names of their settings. */
+function daysLeftOf(
+  doors: CredentialKeeper | undefined,
+  store: StoreKeeper | undefined,
+  meta: MetaAccess,
+): DaysLeft[] {
+  const told = new Map<string, number>();
+  for (const { file, days } of doors?.daysLeft() ?? []) told.set(file, days);
+  for (const { file, days } of store?.daysLeft() ?? []) {
+    const name = meta[file] === undefined ? file : `meta.${file}`;
+    if (!told.has(name)) told.set(name, days);
+  }
+  return [...told].map(([file, days]) => ({ file, days }));
 }
 
 /** That of the doors where its files are the same: what is to tell of them is told once. */

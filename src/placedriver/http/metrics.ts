@@ -1,6 +1,7 @@
 /** A placedriver's /metrics: what the metadata store holds, who is master, and the process. */
 import { type Family, MetricsPage } from '../../common/http/metrics-page.ts';
 import type { LatencyHistogram } from '../../common/latency-histogram.ts';
+import type { DaysLeft } from '../../common/tls/keeper.ts';
 import type { ClusterMeasures } from '../view/measures.ts';
 
 export interface PlacedriverMetrics {
@@ -8,6 +9,7 @@ export interface PlacedriverMetrics {
   readonly name: string;
   readonly version: string;
   readonly loopDelay: LatencyHistogram;
+  readonly tlsDaysLeft?: readonly DaysLeft[] | undefined;
   /** Undefined while the metadata store does not answer. */
   readonly cluster: ClusterMeasures | undefined;
 }
@@ -44,6 +46,14 @@ const families: readonly Family<PlacedriverMetrics>[] = [
     'Those with a leader on a datanode that is alive',
     ({ cluster }) => cluster?.led,
   ),
+  {
+    type: 'gauge',
+    name: 'kvorum_tls_certificate_days_left',
+    help: 'Until the first certificate of a file expires',
+    labels: ['file'],
+    read: ({ tlsDaysLeft }) =>
+      tlsDaysLeft?.map(({ file, days }) => ({ labels: { file }, value: days })),
+  },
   {
     type: 'histogram',
     name: 'kvorum_event_loop_delay_seconds',

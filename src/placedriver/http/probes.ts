@@ -1,7 +1,9 @@
 /** What orchestrators and monitors are told of a placedriver. */
+
 import { messageOf } from '../../common/errors.ts';
 import type { Probes } from '../../common/http/probe-routes.ts';
 import type { LoopMeter } from '../../common/loop-meter.ts';
+import type { DaysLeft } from '../../common/tls/keeper.ts';
 import { keys } from '../../meta/schema.ts';
 import type { MetaStore } from '../../meta/store.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
@@ -15,6 +17,7 @@ export interface ProbeSources {
   readonly view: ClusterView;
   readonly loop: LoopMeter;
   isMaster(): boolean;
+  readonly tlsDaysLeft?: (() => readonly DaysLeft[] | undefined) | undefined;
 }
 
 export function createProbes(sources: ProbeSources): Probes {
@@ -37,6 +40,7 @@ export function createProbes(sources: ProbeSources): Probes {
         version,
         isMaster: sources.isMaster(),
         loopDelay: loop.delay,
+        tlsDaysLeft: sources.tlsDaysLeft?.(),
         cluster: await measure(store, view).catch(() => undefined),
       }),
       { process: true },

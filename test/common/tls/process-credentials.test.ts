@@ -112,3 +112,18 @@ test.each<[string, object, MetaAccess, RegExp]>([
   });
   expect(await clock.step()).toBe(false);
 });
+
+test("days left are told of the doors' files and of those of the store that differ, each once", async () => {
+  writeFiles(dir, 'store', issued({ name: 'store', days: 20 }));
+  const meta = { 'cert-file': 'store.crt', 'key-file': 'store.key' };
+  const told = async (tls: object, ...rest: [MetaAccess?, boolean?]) => {
+    const kept = await keep(tls, ...rest);
+    kept.stop();
+    return kept.daysLeft()?.map(({ file, days }) => `${file} ${Math.round(days)}`);
+  };
+  const doors = ['cert-file 90', 'ca-file 3650'];
+  expect(await told({ ...own, http: 'optional' })).toEqual(doors);
+  expect(await told({ ...own, http: 'optional' }, meta)).toEqual([...doors, 'meta.cert-file 20']);
+  expect(await told({ ...own }, meta)).toEqual(['meta.cert-file 20', 'ca-file 3650']);
+  expect(await told({}, {}, false)).toBeUndefined();
+});
