@@ -2,6 +2,7 @@ import { connect as connectPlain, createServer, type Socket } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../src/common/clock.ts';
+import { limits } from '../../../src/common/limits.ts';
 import type { Logger } from '../../../src/common/log.ts';
 import type { ByteStream, Listener } from '../../../src/common/network.ts';
 import type { Credentials } from '../../../src/common/tls/credentials.ts';
@@ -353,7 +354,9 @@ describe('strangers', () => {
       socket.write(Buffer.of(0x16, 3, 1, 2, 0, 1, 0));
       flood.push(socket);
     }
-    await expect.poll(() => network.pending).toBe(600);
+    // on a machine that takes long for 600 of them the first have made room by then
+    const most = limits.tlsHandshakesMax;
+    await expect.poll(() => network.pending).toBeGreaterThanOrEqual(most);
     expect(await answered(port, 'through', {})).toBe('through');
     room = 10;
     expect(await answered(port, 'with little room', {})).toBe('with little room');
