@@ -3,8 +3,8 @@
  * does not allow: Node.js warns of it, and from 26 on refuses to connect. An address is left out there;
  * Node.js then compares the server's certificate with what was dialed, as it does where a name is told.
  */
-import { isIP } from 'node:net';
 import type { Etcd3 } from 'etcd3';
+import { isAddress } from '../common/tls/is-address.ts';
 
 interface Connector {
   readonly connectionOptions?: { servername?: string };
@@ -29,7 +29,7 @@ export function nameNoAddresses(client: Etcd3): void {
     credentials._createSecureConnector = function (...args) {
       const connector = create.apply(this, args);
       const options = connector.connectionOptions;
-      if (options?.servername !== undefined && isIP(options.servername) !== 0) {
+      if (options?.servername !== undefined && isAddress(options.servername)) {
         delete options.servername;
       }
       return connector;

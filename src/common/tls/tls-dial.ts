@@ -1,5 +1,5 @@
 /** Dials over TLS; the name or address that is dialed has to be in the certificate that is shown. */
-import { connect as connectPlain, isIP } from 'node:net';
+import { connect as connectPlain } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
@@ -7,6 +7,7 @@ import { hostPort } from '../host-port.ts';
 import type { Address, ByteStream } from '../network.ts';
 import { TELLING_BYTES } from '../tcp-read.ts';
 import type { ShownCredentials } from './credentials.ts';
+import { isAddress } from './is-address.ts';
 import { handshakeProblem } from './peer-failures.ts';
 import { secureContextOf } from './tls-context.ts';
 import { TlsStream } from './tls-stream.ts';
@@ -26,7 +27,7 @@ export async function connectTls(address: Address, dial: TlsDial): Promise<ByteS
   const carrier = connectPlain({ host, port, noDelay: true });
   const socket = connect({
     ...{ socket: carrier, host, secureContext },
-    ...(isIP(host) === 0 && { servername: host }),
+    ...(!isAddress(host) && { servername: host }),
     highWaterMark: TELLING_BYTES,
   } as ConnectionOptions);
   const endTimes = boundTimes(socket, hostPort(address), dial);

@@ -4,9 +4,14 @@
  * nor keeps its nodes out. How long a handshake may take is with the credentials (`store-tls.ts`).
  */
 import type { EventEmitter } from 'node:events';
-import type { Socket } from 'node:net';
 import type { Server } from '@grpc/grpc-js';
 import { limits } from '../../common/limits.ts';
+
+/** Of a connection of Node.js that is not encrypted yet. */
+interface Newcomer {
+  once(event: 'close', heard: () => void): unknown;
+  destroy(): unknown;
+}
 
 /** gRPC keeps its listeners to itself. */
 interface WithListeners {
@@ -15,7 +20,7 @@ interface WithListeners {
 
 /** A connection once it is encrypted: Node.js keeps the one beneath so. */
 interface Secured {
-  readonly _parent?: Socket;
+  readonly _parent?: Newcomer;
 }
 
 /** Of a server that listens, over TLS. */
@@ -26,8 +31,8 @@ export function boundHandshakes(server: Server): void {
 
 function boundOf(listener: EventEmitter): void {
   /** The oldest first. */
-  const newcomers = new Set<Socket>();
-  listener.on('connection', (socket: Socket) => {
+  const newcomers = new Set<Newcomer>();
+  listener.on('connection', (socket: Newcomer) => {
     newcomers.add(socket);
     socket.once('close', () => newcomers.delete(socket));
     if (newcomers.size <= limits.peerTlsHandshakesMax) return;
