@@ -19,7 +19,7 @@ export interface Newcomer {
 
 interface Entry {
   readonly newcomer: Newcomer;
-  readonly timer: Timer;
+  timer: Timer;
   /** When its handshake began. */
   beganMs: number | undefined;
 }
@@ -61,8 +61,7 @@ export class Handshakes {
     if (oldest !== undefined && this.#all.size >= this.#world.room()) {
       this.#letGo(oldest, 'others came, and there was no room');
     }
-    const timer = this.#world.clock.setTimer(this.#withinMs, () => this.#onLate(newcomer));
-    this.#all.set(newcomer, { newcomer, timer, beganMs: undefined });
+    this.#all.set(newcomer, { newcomer, timer: this.#timerOf(newcomer), beganMs: undefined });
   }
 
   /** It wants a handshake: begins it now, or when there is room. */
@@ -117,14 +116,36 @@ export class Handshakes {
     return this.#world.clock.monotonicMs() - beganMs!;
   }
 
+  #timerOf(newcomer: Newcomer): Timer {
+    return this.#world.clock.setTimer(this.#withinMs, () => this.#onLate(newcomer));
+  }
+
+  /** A process that stood still reads first what it was sent meanwhile. */
   #onLate(newcomer: Newcomer): void {
-    const entry = this.#all.get(newcomer)!;
-    const asked = entry.beganMs !== undefined || this.#waiting.has(entry);
+    const hadAsked = this.#hasAsked(this.#all.get(newcomer)!);
+    this.#world.clock.endOfTurn(() => {
+      const entry = this.#all.get(newcomer);
+      if (entry !== undefined) this.#end(entry, hadAsked);
+    });
+  }
+
+  #end(entry: Entry, hadAsked: boolean): void {
+    const { newcomer } = entry;
+    const asked = this.#hasAsked(entry);
+    if (asked && !hadAsked) {
+      // its first byte lay there unread: its time begins now
+      entry.timer = this.#timerOf(newcomer);
+      return;
+    }
     if (asked || !newcomer.isSilent()) {
       const what = asked ? 'no handshake' : 'not a byte';
       this.#letGo(entry, `${what} within ${this.#withinMs} ms`);
     } else this.#forget(entry);
     this.#beginNext();
+  }
+
+  #hasAsked(entry: Entry): boolean {
+    return entry.beganMs !== undefined || this.#waiting.has(entry);
   }
 
   #letGo(entry: Entry, reason: string): void {

@@ -115,9 +115,24 @@ describe('handshakes', () => {
     expect(handshakes.size).toBe(0);
   });
 
+  test('whose bytes were not read yet, as the process stood still, are not taken for late', async () => {
+    const ended = comes('ended');
+    const begun = newcomer('begun', true);
+    handshakes.add(begun);
+    clock.spend(2 * limits.tlsHandshakeMs);
+    // its timers come first, and then what its sockets have
+    await clock.steps(2);
+    handshakes.remove(ended);
+    handshakes.ask(begun);
+    await pass(limits.tlsHandshakeMs - 1);
+    expect([gone, began]).toEqual([[], ['ended', 'begun']]);
+    await pass(2);
+    expect(gone).toEqual([`begun: no handshake within ${limits.tlsHandshakeMs} ms`]);
+  });
+
   test('who says nothing may be kept, and is counted no more', async () => {
     handshakes.add(newcomer('idle', true));
-    await pass(limits.tlsHandshakeMs);
+    await pass(limits.tlsHandshakeMs + 1);
     expect([gone, handshakes.size]).toEqual([[], 0]);
   });
 });
