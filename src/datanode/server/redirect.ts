@@ -62,6 +62,12 @@ function hasKeys(line: CommandLine): boolean {
   return command === undefined || keysOf(command, line).length > 0;
 }
 
+/** One that could name keys, and is placed by something else where it does not. */
+export function namesNoKey(line: CommandLine): boolean {
+  const command = resolveCommand(line);
+  return command?.placedBy !== undefined && keysOf(command, line).length === 0;
+}
+
 /** Undefined while nobody is known to lead. `line`: as it would travel, WATCH with its token. */
 function movedToLeader(
   router: Router,

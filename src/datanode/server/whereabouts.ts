@@ -5,7 +5,13 @@ import type { CommandLine } from '../partition/entries/batch.ts';
 import type { Reply } from '../resp/reply.ts';
 import type { Router } from '../routing/router.ts';
 import { type LanePlace, NO_GROUP } from './lane.ts';
-import { mayFollow, type Redirected, redirectFromFollower, redirectTo } from './redirect.ts';
+import {
+  mayFollow,
+  namesNoKey,
+  type Redirected,
+  redirectFromFollower,
+  redirectTo,
+} from './redirect.ts';
 
 export class Whereabouts {
   readonly #session: Pick<Session, 'door' | 'namespace' | 'readOnly'>;
@@ -49,10 +55,20 @@ export class Whereabouts {
 
   /** But for the gateway, MOVED while a write is for another node or port. */
   redirect(partition: PartitionId, line: CommandLine): Reply | undefined {
-    return this.redirectItem(this.place(partition), { kind: 'write', line });
+    return this.#redirect(this.place(partition), { kind: 'write', line });
   }
 
+  /**
+   * A script that names no key is forwarded from the cluster port: where it lies is this server's affair,
+   * and clients that send it to any node, as they may to Redis's, take MOVED for an error (Jedis).
+   */
   redirectItem(place: LanePlace, item: Redirected): Reply | undefined {
+    const moved = this.#redirect(place, item);
+    const isAnywhere = moved !== undefined && this.#session.door === 'cluster';
+    return isAnywhere && namesNoKey(item.line) ? undefined : moved;
+  }
+
+  #redirect(place: LanePlace, item: Redirected): Reply | undefined {
     const { door, readOnly } = this.#session;
     if (door === 'gateway') return undefined;
     if (door === 'cluster') return redirectTo(this.#router, place, item.line);

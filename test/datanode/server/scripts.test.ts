@@ -74,11 +74,25 @@ test('a script with keys runs where they are, at every door; of several partitio
   cluster.end();
 });
 
-test('the cluster port sends on to the leader, a script without keys to that of its partition', async () => {
+test('the cluster port names the leader, and forwards a script without keys to that of its partition', async () => {
   const cluster = await RawClient.open(doors.cluster);
   doors.partitions[HOME]!.isLeader = false;
   doors.routes.setLeader(HOME + 1, 'b', 7);
-  expect(await ask(`EVALSHA ${SHA} 0`, cluster)).toMatch(/^-MOVED \d+ 127\.0\.0\.1:7002\r\n$/);
+  const lines = [`EVALSHA ${SHA} 0`, `EVAL ${SCRIPT} 0 a`, `EVAL_RO ${SCRIPT} 0`];
+  cluster.send(...lines, 'ECHO end');
+  // nobody is at the other end: it is tried again until this node leads
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  doors.partitions[HOME]!.isLeader = true;
+  doors.routes.setLeader(HOME + 1, 'a', 8);
+  expect(await cluster.until((all) => all.endsWith(END))).not.toContain('MOVED');
+  expect(asked()).toEqual({ [HOME]: lines });
+  doors.partitions[HOME]!.isLeader = false;
+  doors.routes.setLeader(HOME + 1, 'b', 9);
+  await cluster.ask('MULTI', '+OK\r\n');
+  expect(await cluster.ask(`EVALSHA ${SHA} 0`, '-MOVED')).toMatch(
+    /^-MOVED \d+ 127.0.0.1:7002\r\n$/,
+  );
+  await cluster.ask('DISCARD', '+OK\r\n');
   doors.partitions[KEYS_HOME]!.isLeader = false;
   doors.routes.setLeader(KEYS_HOME + 1, 'b', 7);
   expect(await ask(`EVAL ${SCRIPT} 1 ${KEY}`, cluster)).toBe('-MOVED 12182 127.0.0.1:7002\r\n');
