@@ -82,7 +82,7 @@ describe('the gateway port serves', () => {
     expect(lines.slice(0, 3)).toEqual(['OK', 'hello', '5']);
     expect(lines.join('\n')).toContain("ERR unknown command 'NOPE'");
     expect(lines.at(-1)).toBe('PONG');
-    expect((await redisCli([...port, '-3'], ['HELLO 3'])).join(' ')).toContain('7.2.4');
+    expect((await redisCli([...port, '-3'], ['HELLO 3'])).join(' ')).toContain('7.4.0');
   });
 });
 

@@ -138,7 +138,7 @@ describe.each(versions)('%s', (version, Client) => {
     expect(await client.client('GETNAME')).toBe('me');
     expect(await client.client('LIST')).toMatch(/name=me .*lib-name=ioredis/);
     await expect(client.select(7)).rejects.toThrow('ERR DB index is out of range');
-    expect(await client.info('server')).toContain('redis_version:7.2.4');
+    expect(await client.info('server')).toContain('redis_version:7.4.0');
     expect(await client.echo('here')).toBe('here');
   });
 });

@@ -319,7 +319,7 @@ describe.each([2, 3] as const)('node-redis, RESP%i', (protocol) => {
 
   test('what the server says of itself and of its clients', async () => {
     const client = await openGateway(protocol);
-    expect(await client.info('server')).toContain('redis_version:7.2.4');
+    expect(await client.info('server')).toContain('redis_version:7.4.0');
     expect(await client.configGet('maxclients')).toMatchObject({ maxclients: '10000' });
     expect((await client.clientInfo()).libName).toBe('node-redis');
     expect((await client.commandInfo(['get']))[0]).toMatchObject({ name: 'get', arity: 2 });

@@ -12,10 +12,9 @@ export const exceptions: readonly Exception[] = [
   {
     commands:
       'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST, MSETEX, ' +
-      'BITOP DIFF and its like, XDELEX, XACKDEL',
-    differs: 'they are there, as in Redis 7.4 to 8.4; INFO tells of 7.2.4',
-    reason:
-      'a lock without scripts needs them; a client that goes by the version asks COMMAND anyway',
+      'BITOP DIFF and its like, XDELEX, XACKDEL, JSON.SET and its relatives',
+    differs: 'they are there, as in Redis 7.4 to 8.4; INFO tells of 7.4.0',
+    reason: 'a lock without scripts needs them; a client may ask COMMAND for those of 8.0 and later',
   },
   {
     commands: 'EXPIRE, PEXPIRE, SET EX and all that set a deadline',
@@ -25,7 +24,7 @@ export const exceptions: readonly Exception[] = [
   {
     commands: 'XREADGROUP, XCLAIM and XAUTOCLAIM that give nothing',
     differs: 'who asks is a consumer of the group from then on, and an event tells of it',
-    reason: 'so it is in Redis 7.2, which INFO tells; 7.0 makes one of who is given something',
+    reason: 'so it is from Redis 7.2 on; 7.0 makes one of who is given something',
   },
   {
     commands: 'XINFO GROUPS and XINFO STREAM FULL, lag',

@@ -142,7 +142,7 @@ test('/metrics has what redis_exporter would make of INFO', async () => {
   expect(page.value('redis_errors_total', { err: 'MOVED' })).toBe(1);
   expect(page.value('redis_db_keys', { db: 'db0' })).toBe(7);
   expect(page.value('redis_db_keys_expiring', { db: 'db0' })).toBe(2);
-  const labels = { role: 'master', redis_version: '7.2.4', process_id: '42' };
+  const labels = { role: 'master', redis_version: '7.4.0', process_id: '42' };
   expect(page.value('redis_instance_info', labels)).toBe(1);
 });
 

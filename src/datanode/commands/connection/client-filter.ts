@@ -47,10 +47,20 @@ export interface KillFilter {
   readonly matches: SessionTest;
 }
 
+/** Redis has it from 7.4 on. */
+function olderThan(value: Buffer, nowMs: number): SessionTest | string {
+  const seconds = parseInteger(value);
+  if (seconds === undefined) return 'ERR maxage is not an integer or out of range';
+  if (seconds <= 0) return 'ERR maxage should be greater than 0';
+  const latestMs = nowMs - Number(seconds) * 1_000;
+  return ({ connectedMs }) => connectedMs <= latestMs;
+}
+
 /** CLIENT KILL's pairs of words; `isUser`: there is a user of that name. */
 export function killFilter(
   args: readonly Buffer[],
   isUser: (name: string) => boolean,
+  nowMs: number,
 ): KillFilter | string {
   const tests: SessionTest[] = [];
   let skipMe = true;
@@ -64,7 +74,7 @@ export function killFilter(
       skipMe = answer === 'yes';
       continue;
     }
-    const test = killTest(name, value, isUser);
+    const test = name === 'maxage' ? olderThan(value, nowMs) : killTest(name, value, isUser);
     if (typeof test === 'string') return test;
     tests.push(test);
   }

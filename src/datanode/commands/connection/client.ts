@@ -94,7 +94,7 @@ const onOff =
     return OK;
   };
 
-/** CLIENT KILL addr:port | [ID id] [ADDR a] [LADDR a] [USER u] [TYPE t] [SKIPME yes|no] ... */
+/** CLIENT KILL addr:port | [ID id] [ADDR a] [LADDR a] [USER u] [TYPE t] [SKIPME yes|no] [MAXAGE s] ... */
 const kill: Run = (args, context) => {
   const { session: self } = context;
   if (args.length === 3) {
@@ -102,7 +102,7 @@ const kill: Run = (args, context) => {
     const hit = context.sessions().filter(({ remote }) => remote === address);
     return onceGone(hit, self, hit.length > 0 ? OK : error('ERR No such client'));
   }
-  const filter = killFilter(args, (name) => context.acl.hasUser(name));
+  const filter = killFilter(args, (name) => context.acl.hasUser(name), context.nowMs);
   if (typeof filter === 'string') return error(filter);
   const hit = context
     .sessions()

@@ -256,7 +256,7 @@ const connections = `
 auth [username] password
 client|caching mode=(YES | NO)
 client|kill which=(ip-port | filter=(ID client-id | ${CLIENTS} | USER username | ADDR ip-port |
-  LADDR ip-port | SKIPME (YES | NO))+)
+  LADDR ip-port | SKIPME (YES | NO) | MAXAGE maxage:integer)+)
 client|list type=[${CLIENTS}] [ID client-id+]
 client|no-evict enabled=(ON | OFF)
 client|no-touch enabled=(ON | OFF)

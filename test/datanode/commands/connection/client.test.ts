@@ -142,6 +142,18 @@ test('CLIENT KILL takes several filters, and needs each to be whole', async () =
   expect(await ask(node, 'CLIENT KILL SKIPME maybe ID 1')).toBe('-ERR syntax error\r\n');
 });
 
+test('CLIENT KILL MAXAGE ends clients that have been connected for so long', async () => {
+  // both have been there for five seconds
+  const [first] = node.others;
+  Object.assign(first!, { connectedMs: first!.connectedMs - 45_999 });
+  expect(await ask(node, 'CLIENT KILL MAXAGE 51')).toBe(':0\r\n');
+  expect(await ask(node, 'CLIENT KILL MAXAGE 50')).toBe(':1\r\n');
+  expect(node.others.map(({ ended }) => ended)).toEqual(['killed', 'no']);
+  expect(await ask(node, 'CLIENT KILL MAXAGE 0')).toBe('-ERR maxage should be greater than 0\r\n');
+  const wrong = '-ERR maxage is not an integer or out of range\r\n';
+  expect(await ask(node, 'CLIENT KILL MAXAGE x')).toBe(wrong);
+});
+
 test('names are short: a node keeps what its clients call themselves', async () => {
   const longest = 'n'.repeat(1_024);
   expect(await ask(node, `CLIENT SETNAME ${longest}`)).toBe('+OK\r\n');

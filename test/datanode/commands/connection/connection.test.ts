@@ -18,7 +18,7 @@ describe('HELLO', () => {
   test('switches the protocol and tells who is there', async () => {
     const two = await ask(node, 'HELLO');
     expect(two).toMatch(
-      /^\*14\r\n\$6\r\nserver\r\n\$5\r\nredis\r\n\$7\r\nversion\r\n\$5\r\n7\.2\.4/,
+      /^\*14\r\n\$6\r\nserver\r\n\$5\r\nredis\r\n\$7\r\nversion\r\n\$5\r\n7\.4\.0/,
     );
     expect(await ask(node, 'HELLO 3 SETNAME me')).toMatch(/^%7\r\n/);
     expect(node.session).toMatchObject({ protocol: 3, clientName: 'me' });

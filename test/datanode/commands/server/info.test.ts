@@ -66,7 +66,7 @@ test('INFO counts functions and their libraries where it is known how many there
 test('INFO has the values that tools read', async () => {
   const text = await ask(node, 'INFO');
   for (const line of [
-    'redis_version:7.2.4',
+    'redis_version:7.4.0',
     'redis_mode:standalone',
     'os:Linux 6.1 x86_64',
     'process_id:42',
