@@ -12,6 +12,7 @@ from redis.maint_notifications import MaintNotificationsConfig
 from checks import check, refused, same
 from load import Load
 from places import CLUSTER, GATEWAYS
+from since_7_py import caches, fields, functions
 from streams_py import claims, groups, streams, waits
 
 
@@ -41,7 +42,11 @@ async def checks():
             await check(f"redis-py {where}: locks", lambda: locks(client))
             for what in (streams, groups, claims, waits):
                 await check(f"redis-py {where}: streams, {what.__name__}", lambda: what(client))
+            await check(f"redis-py {where}: functions", lambda: functions(client))
+            await check(f"redis-py {where}: deadlines of fields", lambda: fields(client))
             client.close()
+    await check("redis-py cluster: a client that caches", lambda: caches(cluster))
+    await check("redis-py gateway: a client that caches", lambda: caches(gateway))
     await check("redis-py cluster: shard channels", shard_channels)
     await check("redis-py cluster: replicas", replicas)
     await check("redis-py gateway: pool of blocking clients", blocking)
