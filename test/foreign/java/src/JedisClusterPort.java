@@ -23,7 +23,7 @@ import redis.clients.jedis.Transaction;
 
 /** Jedis at the cluster ports, as a client of Redis Cluster. */
 final class JedisClusterPort {
-  private static final Set<HostAndPort> SEEDS =
+  static final Set<HostAndPort> SEEDS =
       Cluster.clusterPorts().stream()
           .map(place -> new HostAndPort(place.host(), place.port()))
           .collect(Collectors.toSet());

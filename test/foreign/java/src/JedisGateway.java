@@ -21,7 +21,7 @@ import redis.clients.jedis.Response;
 /** Jedis at a gateway port: one server with all keys. */
 final class JedisGateway {
   private static final Cluster.Place PLACE = Cluster.gateways().get(0);
-  private static final HostAndPort SERVER = new HostAndPort(PLACE.host(), PLACE.port());
+  static final HostAndPort SERVER = new HostAndPort(PLACE.host(), PLACE.port());
   private static final int POOL = 16;
 
   private JedisGateway() {}

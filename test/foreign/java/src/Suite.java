@@ -4,7 +4,7 @@ import java.util.stream.Stream;
 /**
  * Clients of Java against a cluster: `java ... Suite [WORDS]`, words of the names of what to try.
  *
- * <p>Not tried, since kvorum has them not: functions; streams; client-side caching; modules.
+ * <p>Not tried: streams, functions and caches of Lettuce and Redisson; and, since kvorum has them not, modules.
  */
 public final class Suite {
   private Suite() {}
@@ -13,6 +13,7 @@ public final class Suite {
     Report.only(words);
     JedisGateway.all();
     JedisClusterPort.all();
+    JedisSince7.all();
     LettuceGateway.all();
     LettuceCluster.all();
     RedissonServers.all();
