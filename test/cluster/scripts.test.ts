@@ -52,6 +52,23 @@ async function leaderOf(partition: number): Promise<number> {
 /** Its slot is of the first partition. */
 const tag = '{06S}';
 
+test('a script or a call without keys runs from every cluster port, as Redis takes it at any node', async () => {
+  const library =
+    "#!lua name=anywhere\nredis.register_function('anywhere', function(_, args) return args[1] end)";
+  await connect(0).call('FUNCTION', 'LOAD', 'REPLACE', library);
+  for (const node of [0, 1, 2]) {
+    const client = connect(node, cluster.clusterPort(node));
+    // of four partitions each is that of some of them
+    for (let at = 0; at < 8; at++) {
+      const body = `return ARGV[1] .. '${at}'`;
+      const sha = createHash('sha1').update(body).digest('hex');
+      expect(await client.eval(body, 0, 'a')).toBe(`a${at}`);
+      expect(await client.evalsha(sha, 0, 'b')).toBe(`b${at}`);
+    }
+    expect(await client.call('FCALL', 'anywhere', '0', 'c')).toBe('c');
+  }
+});
+
 test('who listens anywhere hears what a script publishes, once; a script that is loaded is everywhere', async () => {
   const heard: string[] = [];
   for (const node of [0, 1, 2]) {
