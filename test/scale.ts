@@ -19,6 +19,8 @@ const table = {
   publicHistories: { small: 107, long: 108 },
   /** How long real clusters are under faults, in minutes; from one on under every kind. */
   chaosMinutes: { small: 0.15, long: 10 },
+  /** Seeds of whole clusters whose clients keep what they read. */
+  cachingSeeds: { small: 2, long: 300 },
   /** Seeds of whole clusters that the SDK is driven against. */
   sdkSeeds: { small: 6, long: 200 },
   /** Transfers of leaders under the load of ZanRedisDB's clients. */

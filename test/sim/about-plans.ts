@@ -27,6 +27,7 @@ export const aboutPlans: Readonly<
   followers: drawFollowerPlan,
   links: drawLinkPlan,
   rebuilds: drawRebuildPlan,
+  caching: drawCachingPlan,
 };
 
 /** What they have in common: one partition of three nodes that is looked at closely. */
@@ -157,4 +158,37 @@ function drawRebuildPlan(seed: string): RunPlan {
   const faults = [...rebuilds, ...faultsOf(seed, others, safetyMs)];
   faults.sort((a, b) => a.atMs - b.atMs);
   return { ...plan, topic: 'mixed', thinkMs: 10, safetyMs, faults };
+}
+
+/**
+ * Clients that keep what they read, for longer than it takes until a node finds out that it hears nothing;
+ * keys rest long enough for a value that nobody was told of to be found out.
+ */
+function drawCachingPlan(seed: string): RunPlan {
+  const plan = near(seed, 'caching');
+  const random = seededRandom(`caching ${seed}`);
+  const safetyMs = 12_000;
+  const kinds = [
+    ['isolateLeader', 'crash'],
+    ['pause', 'partition'],
+    ['oneWay', 'reset'],
+    ['move', 'handOver'],
+    ['lag', 'straggle'],
+    ['move', 'isolateLeader'],
+    ['wipe', 'pause'],
+    ['handOver', 'clockJump'],
+  ] as const;
+  const chosen = pick(random, kinds);
+  const longer = { isolateLeader: 4, pause: 4, partition: 4, oneWay: 4 } as const;
+  const faults = faultsOf(seed, chosen, safetyMs).map((fault) => {
+    const times = longer[fault.kind as keyof typeof longer] ?? 1;
+    return { ...fault, durationMs: fault.durationMs * times };
+  });
+  return {
+    ...plan,
+    ...{ topic: 'registers', clients: 2, cachers: 5, tickMs: 100 },
+    nodes: chosen[0] === 'move' ? 4 : 3,
+    ...{ keys: pick(random, [3, 12]), thinkMs: pick(random, [20, 300]), safetyMs, faults },
+    ...{ engineStalls: { share: 0, ms: 0 }, reads: pick(random, ['linearizable', 'lease']) },
+  };
 }

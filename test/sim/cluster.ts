@@ -53,6 +53,8 @@ export class SimCluster {
   readonly lines: string[] = [];
   /** What clients of gateways were told of them, and connections that were ended for one. */
   readonly unknownOutcomes: string[] = [];
+  /** Of each node, in order: when its process stood still, or ended. */
+  readonly standstills = new Map<string, { readonly fromMs: number; toMs: number }[]>();
   /** A scenario in which nobody can tell for too long: that connections end is right. */
   outcomesMayEnd = false;
   /** Failures of the product that no fault explains. */
@@ -170,6 +172,7 @@ export class SimCluster {
     this.note(`crash ${name} ${kind}`);
     machine.life = undefined;
     machine.paused = false;
+    this.#standsStill(name);
     life.clock.kill();
     life.meta.crash();
     this.network.crash(name, { silent: kind === 'power' });
@@ -189,6 +192,7 @@ export class SimCluster {
     if (machine.life === undefined || machine.paused) return;
     this.note(`pause ${name}`);
     machine.paused = true;
+    this.#standsStill(name);
     machine.life.clock.pause();
     this.network.pause(name);
   }
@@ -198,8 +202,15 @@ export class SimCluster {
     if (!machine.paused) return;
     this.note(`resume ${name}`);
     machine.paused = false;
+    this.standstills.get(name)!.at(-1)!.toMs = this.scheduler.nowMs;
     machine.life?.clock.resume();
     this.network.resume(name);
+  }
+
+  #standsStill(name: string): void {
+    const known = this.standstills.get(name) ?? [];
+    known.push({ fromMs: this.scheduler.nowMs, toMs: Number.POSITIVE_INFINITY });
+    this.standstills.set(name, known);
   }
 
   startDriver(): void {

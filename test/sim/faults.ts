@@ -203,6 +203,32 @@ const injectors: Record<FaultKind, Injector> = {
     return () => {};
   },
 
+  move(cluster, { draws }) {
+    const { operator, machines } = cluster;
+    const records = cluster.records();
+    const record = records[Math.floor(draws[0]! * records.length)];
+    if (operator === undefined || record === undefined || !isWhole(cluster)) return undefined;
+    const members = record.replicas.map(({ node }) => node);
+    const spare = machines.find(({ name }) => !members.includes(name));
+    const from = members[Math.floor(draws[1]! * members.length)];
+    if (spare === undefined || from === undefined) return undefined;
+    cluster.note(`partition ${record.partition} is to move from ${from} to ${spare.name}`);
+    cluster.operatorMoves = true;
+    operator.move(record, from, spare.name).catch(() => {});
+    return () => {};
+  },
+
+  handOver(cluster, { draws }) {
+    const leading = cluster.machines.flatMap(({ life, paused }) =>
+      paused ? [] : (life?.datanode?.replicas() ?? []).filter(({ isLeader }) => isLeader),
+    );
+    const replica = leading[Math.floor(draws[0]! * leading.length)];
+    if (replica === undefined) return undefined;
+    cluster.note(`partition ${replica.record.partition} is to be led by another`);
+    replica.handOver();
+    return () => {};
+  },
+
   rebuild(cluster) {
     return rebuildFromLeader(cluster);
   },

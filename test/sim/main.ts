@@ -23,7 +23,7 @@ const HELP = `Runs whole clusters on virtual time, under faults drawn from seeds
   --core N         first N seeds of message chaos against the raft core alone (default 0)
   --reads MODE     all reads linearizable, or lease; else as the seeds draw it
   --about WHAT     plans that look at one thing alone, drawn from the same seeds: leases, deadlines,
-                   snapshots, types, queues, sdk, followers, links or rebuilds
+                   snapshots, types, queues, sdk, followers, links, rebuilds or caching
   --patient        three clients of the SDK that give nothing up are all there is
   --once           each seed runs once, not twice
   --twice N        the first N seeds run twice, all others once

@@ -34,7 +34,8 @@ export const linkFaultKinds = ['lag', 'straggle'] as const;
 /**
  * `changeReads` is an operator's doing; it and what happens to clients are drawn apart. `metaLate`,
  * some nodes hear of the store later than others, and `restartOthers`, all but the leader restart while
- * it stands still, are of the plans about leases alone, `rebuild` of those about rebuilds.
+ * it stands still, are of the plans about leases alone, `rebuild` of those about rebuilds, `move` and
+ * `handOver`, an operator's doing as well, of those about caching.
  */
 export type FaultKind =
   | (typeof faultKinds)[number]
@@ -43,7 +44,9 @@ export type FaultKind =
   | 'changeReads'
   | 'metaLate'
   | 'rebuild'
-  | 'restartOthers';
+  | 'restartOthers'
+  | 'move'
+  | 'handOver';
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -87,7 +90,8 @@ export interface RunPlan {
     | 'sdk'
     | 'followers'
     | 'links'
-    | 'rebuilds';
+    | 'rebuilds'
+    | 'caching';
   readonly nodes: number;
   /** Data centres, over which the nodes are dealt out in turn; 1: no node tells of any. */
   readonly dataCentres: number;
@@ -143,6 +147,8 @@ export interface RunPlan {
   /** Clients that read at the follower-read ports, and how old their answers may be. */
   readonly followers: number;
   readonly staleMs: number;
+  /** Clients that keep what they read until they are told that it changed. */
+  readonly cachers?: number;
 }
 
 type LogLimits = Pick<

@@ -1,9 +1,15 @@
-/** RESP2 as clients of simulated nodes speak it: requests to bytes, and replies out of chunks. */
+/** RESP as clients of simulated nodes speak it: requests to bytes, and replies out of chunks. */
 import { decodeReply } from '../../src/datanode/resp/decode-reply.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 
 const DOLLAR = 0x24;
-const STAR = 0x2a;
+/** What holds so many replies for each that it counts: arrays, sets, pushes and maps. */
+const HOLDS: ReadonlyMap<number | undefined, number> = new Map([
+  [0x2a, 1],
+  [0x7e, 1],
+  [0x3e, 1],
+  [0x25, 2],
+]);
 
 export function encodeRequest(words: readonly (string | Buffer | number)[]): Buffer {
   const parts: Buffer[] = [Buffer.from(`*${words.length}\r\n`)];
@@ -20,10 +26,11 @@ export function replyEnd(bytes: Buffer, at: number): number {
   if (line === -1) return -1;
   let end = line + 2;
   const kind = bytes[at];
-  if (kind !== STAR && kind !== DOLLAR) return end;
+  const holds = HOLDS.get(kind);
+  if (holds === undefined && kind !== DOLLAR) return end;
   const count = Number(bytes.toString('latin1', at + 1, line));
-  if (kind === DOLLAR) end += count < 0 ? 0 : count + 2;
-  else for (let left = count; left > 0 && end !== -1; left--) end = replyEnd(bytes, end);
+  if (holds === undefined) end += count < 0 ? 0 : count + 2;
+  else for (let left = count * holds; left > 0 && end !== -1; left--) end = replyEnd(bytes, end);
   return end > bytes.length ? -1 : end;
 }
 

@@ -5,7 +5,8 @@
 import { messageOf } from '../../src/common/errors.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
 import { beginAbsence, drawAbsent } from './absence.ts';
-import { type Call, isSet } from './call.ts';
+import { type Call, isSet, textOf } from './call.ts';
+import { checkCaches, checkQuietCaches } from './checkers/caches.ts';
 import { Violation } from './checkers/checker.ts';
 import { checkElements } from './checkers/elements.ts';
 import { checkHistory } from './checkers/history.ts';
@@ -55,6 +56,8 @@ export interface RunResult {
 
 const LIVENESS_MS = 60_000;
 const OPERATOR_MS = 1_000;
+/** So long after a write was acknowledged nobody keeps what it has overwritten. */
+const CACHED_MS = 6_000;
 /** Within this every node has heard from the store who leads. */
 const TOLD_MS = 100;
 /** Between looks at every replica, for what need not be seen in its first moment. */
@@ -144,6 +147,7 @@ class Run {
     const left = await this.#readEverything();
     if (plan.sdk.length > 0) this.#checkSdk(left);
     if (plan.followers > 0) this.#checkStaleReads();
+    if (plan.cachers !== undefined) await this.#checkCaches(left);
     if (plan.topic === 'types') await this.#checkTyped();
     await this.#checkQuiet(wanted);
     this.#checkSpread();
@@ -167,6 +171,19 @@ class Run {
       history.filter(({ words }) => /^\{?[sp]/.test(words[1]!)),
       left,
     );
+  }
+
+  /** As docs/caching.md promises it; what is read in the end is what everybody can know by then. */
+  async #checkCaches(left: ReadonlyMap<string, Reply>): Promise<void> {
+    const { cluster, workload } = this;
+    const boundMs = CACHED_MS * (1 + 2 * cluster.plan.drift) + 2 * cluster.plan.latencyMaxMs;
+    checkCaches(workload.kept, workload.history, cluster.standstills, boundMs);
+    await this.#steps(boundMs, () => false);
+    const texts = [...left].map(([key, reply]): [string, string | null] => [
+      key,
+      reply.kind === 'bulk' ? textOf(reply) : null,
+    ]);
+    checkQuietCaches(workload.cached, new Map(texts));
   }
 
   /** Their age is measured by the nodes' clocks. */

@@ -120,6 +120,16 @@ describe('the simulator', () => {
   );
 
   test(
+    'finds no client that keeps what was overwritten longer than is promised',
+    async () => {
+      const args = ['--about', 'caching', '--seeds', String(scale.cachingSeeds), '--once'];
+      const [, calls] = /; (\d+) calls judged, .*\n$/.exec(await simulate(...args))!;
+      expect(Number(calls)).toBeGreaterThan(100 * scale.cachingSeeds);
+    },
+    scale.cachingSeeds * 200_000,
+  );
+
+  test(
     'finds that a patient client of the SDK is told what became of every write, once',
     async () => {
       const report = await simulate('--patient', '--seeds', String(scale.sdkSeeds));

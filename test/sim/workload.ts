@@ -4,7 +4,9 @@
  */
 import type { Random } from '../../src/common/random.ts';
 import type { Reply } from '../../src/datanode/resp/reply.ts';
+import { CachingClient } from './caching-client.ts';
 import { type Call, textOf } from './call.ts';
+import type { Kept } from './checkers/caches.ts';
 import type { Violation } from './checkers/checker.ts';
 import { unknownTold } from './checkers/outcomes.ts';
 import type { Push } from './checkers/sdk-once.ts';
@@ -34,6 +36,9 @@ export class Workload {
   readonly pushes: Push[] = [];
   /** At follower-read ports. */
   readonly staleReads: StaleRead[] = [];
+  /** Of clients that keep what they read: what they have dropped. */
+  readonly kept: Kept[] = [];
+  readonly #cachers: readonly CachingClient[];
   readonly #sdk: readonly SdkProcess[];
   readonly #sdkRecord: SdkRecord;
   readonly #followers: readonly FollowerClient[];
@@ -46,7 +51,7 @@ export class Workload {
 
   constructor(cluster: SimCluster) {
     this.#cluster = cluster;
-    const { clients, consumers, sdk, followers } = cluster.plan;
+    const { clients, consumers, sdk, followers, cachers = 0 } = cluster.plan;
     for (let client = 0; client < clients + consumers; client++) void this.#drive(client);
     const { history, pushes, staleReads } = this;
     this.#sdkRecord = { history, pushes, staleReads, acknowledged: 0 };
@@ -54,6 +59,11 @@ export class Workload {
     this.#followers = Array.from(
       { length: followers },
       (_, at) => new FollowerClient(cluster, at, staleReads),
+    );
+    const { kept } = this;
+    this.#cachers = Array.from(
+      { length: cachers },
+      (_, at) => new CachingClient(cluster, at, { history, kept }),
     );
   }
 
@@ -63,7 +73,7 @@ export class Workload {
 
   /** Clients that still wait for an answer. */
   get busy(): number {
-    const others = this.#followers.filter(({ busy }) => busy).length;
+    const others = [...this.#followers, ...this.#cachers].filter(({ busy }) => busy).length;
     return this.#sdk.reduce((sum, { busy }) => sum + busy, this.#busy + others);
   }
 
@@ -72,9 +82,14 @@ export class Workload {
     return this.#sdk.find(({ found }) => found !== undefined)?.found;
   }
 
+  /** What clients keep now. */
+  get cached(): Kept[] {
+    return this.#cachers.flatMap(({ has }) => has);
+  }
+
   stop(): void {
     this.#running = false;
-    for (const client of [...this.#sdk, ...this.#followers]) client.stop();
+    for (const client of [...this.#sdk, ...this.#followers, ...this.#cachers]) client.stop();
   }
 
   async #drive(number: number): Promise<void> {

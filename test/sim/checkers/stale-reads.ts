@@ -40,14 +40,22 @@ export function checkStaleReads(
     same.push(call);
   }
   for (const read of reads) {
-    const ofKey = calls.get(read.key) ?? [];
-    const counted = ofKey.some(({ words }) => words[0] === 'INCR' || words[0] === 'APPEND');
-    const fault = counted ? faultOfGrowing(read, ofKey, boundMs) : faultOf(read, ofKey, boundMs);
+    const fault = faultOfRead(read, calls.get(read.key) ?? [], boundMs);
     if (fault === undefined) continue;
     const { by, key, value, invokedMs, returnedMs } = read;
     const times = `${invokedMs.toFixed(1)}–${returnedMs.toFixed(1)}`;
     throw new Violation('stale reads', `${times} ${by} GET ${key}: ${value}: ${fault}`);
   }
+}
+
+/** What is wrong with it by the calls that are about its key. */
+export function faultOfRead(
+  read: StaleRead,
+  ofKey: readonly Call[],
+  boundMs: number,
+): string | undefined {
+  const counted = ofKey.some(({ words }) => words[0] === 'INCR' || words[0] === 'APPEND');
+  return counted ? faultOfGrowing(read, ofKey, boundMs) : faultOf(read, ofKey, boundMs);
 }
 
 /** Of a register whose values are written once each. */
