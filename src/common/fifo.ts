@@ -1,9 +1,12 @@
-/** First in, first out; an array's `shift` moves all that is behind, once there are many. */
+/**
+ * First in, first out; an array's `shift` moves all that is behind, once there are many. What was taken is
+ * let go at once: a few items may be of megabytes each.
+ */
 
 const TAKEN_MAX = 1_024;
 
 export class Fifo<T> {
-  #items: T[] = [];
+  #items: (T | undefined)[] = [];
   #head = 0;
 
   get length(): number {
@@ -27,7 +30,8 @@ export class Fifo<T> {
   /** Takes the first. */
   shift(): T | undefined {
     if (this.length === 0) return undefined;
-    const item = this.#items[this.#head++];
+    const item = this.#items[this.#head];
+    this.#items[this.#head++] = undefined;
     if (this.length === 0) this.clear();
     else if (this.#head >= TAKEN_MAX && this.#head >= this.length) {
       this.#items = this.#items.slice(this.#head);

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Fifo } from '../../src/common/fifo.ts';
@@ -54,4 +56,22 @@ test('gives those behind a place, looking at few before them', () => {
     expect(looked).toBeLessThan(14);
   }
   expect([...new Fifo<number>().itemsBehind(() => true)]).toEqual([]);
+});
+
+test('lets go at once of what was taken, which may be large', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const fifo = new Fifo<Buffer>();
+  const refs: WeakRef<Buffer>[] = [];
+  for (let at = 0; at < 20; at++) {
+    const item = Buffer.alloc(100_000);
+    refs.push(new WeakRef(item));
+    fifo.push(item);
+    if (at >= 2) fifo.shift();
+  }
+  // what a WeakRef was made of in this turn is kept until it ends
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  expect(refs.filter((ref) => ref.deref() !== undefined)).toHaveLength(2);
+  expect(fifo.length).toBe(2);
 });
