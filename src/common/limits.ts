@@ -103,8 +103,12 @@ export const limits = {
   subscribeTellMs: 1_000,
 
   // client side caching: changes that a replica keeps (keys, bytes), of one answer, looked at of one engine
-  // batch; how long who asks is held, and they are kept for nobody; how old a proof may be (see ARCHITECTURE.md)
-  changes: { kept: 65_536, keptBytes: 8 * MIB, answerBytes: MIB, lookedMax: 16_384 },
+  // batch; all replicas of a node together, beyond which each has what is spared; how long who asks is held, and
+  // they are kept for nobody; how old a proof may be (see ARCHITECTURE.md)
+  changes: {
+    ...{ kept: 65_536, keptBytes: 8 * MIB, answerBytes: MIB, lookedMax: 16_384 },
+    ...{ nodeBytes: 64 * MIB, spareBytes: 128 * KIB },
+  },
   changesHoldMs: 1_000,
   changesForgottenMs: 30_000,
   trackingProofMs: 5_000,

@@ -45,6 +45,7 @@ export class ReplicaWorlds {
   readonly #prompt: PromptNodes;
   readonly #pace: Pace;
   readonly #ranks = new RankPool();
+  readonly #changesRoom = { bytes: 0 };
   readonly #lateAppends: LateAppends;
   #courier: Courier | undefined;
   #news: CommitNews | undefined;
@@ -86,6 +87,7 @@ export class ReplicaWorlds {
       pace: this.#pace,
       cohort: this.cohorts.join(() => requestTurn(replica())),
       ranks: this.#ranks,
+      changesRoom: this.#changesRoom,
       logger: this.#options.logger.child({ namespace, partition, replica: id }),
       send: (message) => news.send(group, message),
       isReachable: (member) => courier.isReachable(group, member),

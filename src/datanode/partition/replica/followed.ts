@@ -21,9 +21,10 @@ export async function readNothing(
 }
 
 export function createFollowed(ground: RequestGround, reads: Reads): FollowedChanges {
-  const { clock, raft, appliedIndex, wake, requestTurn } = ground;
+  const { clock, raft, appliedIndex, wake, requestTurn, changesRoom: room } = ground;
   return new FollowedChanges({
     clock,
+    room,
     appliedIndex,
     isLeader: () => raft.role === 'leader',
     committed: () => raft.committed,

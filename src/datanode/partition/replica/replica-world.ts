@@ -19,6 +19,7 @@ import type { WantedMembers } from '../members/convergence.ts';
 import type { Companion } from '../proposing/cohort.ts';
 import type { ReplicaState } from '../storage/state.ts';
 import type { Pace } from '../turns/pace.ts';
+import type { ChangesRoom } from '../waiting/followed-changes.ts';
 
 export interface PartitionSettings {
   readonly electionTicks: number;
@@ -75,6 +76,8 @@ export interface ReplicaWorld extends MemberBuilds {
   readonly cohort: Companion;
   /** What of counted trees its replicas keep. */
   readonly ranks?: RankPool;
+  /** What its replicas keep of changes for nodes that ask. */
+  readonly changesRoom?: ChangesRoom;
   /** Queues the message for the end of the turn; snapshots are streamed. */
   send(message: PeerMessage | SleepMessage): void;
   isReachable(member: ReplicaId): boolean;

@@ -6,6 +6,7 @@ import type { EntriesGround } from '../applying/recent-entries.ts';
 import type { Companion } from '../proposing/cohort.ts';
 import type { ReadGround } from '../reading/reads.ts';
 import type { ReplicaState } from '../storage/state.ts';
+import type { ChangesRoom } from '../waiting/followed-changes.ts';
 import type { MemberBuilds } from './replica-world.ts';
 
 export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround, MemberBuilds {
@@ -13,6 +14,7 @@ export interface RequestGround extends Omit<ReadGround, 'draw'>, EntriesGround, 
   readonly random: Random;
   readonly raft: RaftNode;
   readonly cohort: Companion;
+  readonly changesRoom?: ChangesRoom;
   applied(): ReplicaState;
   /** The group is needed, should it be asleep. */
   wake(): void;

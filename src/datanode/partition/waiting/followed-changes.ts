@@ -14,6 +14,11 @@ import { tags } from '../../encoding/records/tags.ts';
 import type { ChangeSet } from '../../encoding/txn/change-set.ts';
 import type { ChangedKeys, ChangesAnswer, ChangesRequest } from '../entries/changes.ts';
 
+/** What all replicas of a node keep of changes, together. */
+export interface ChangesRoom {
+  bytes: number;
+}
+
 export interface FollowedGround {
   readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer' | 'endOfTurn'>;
   isLeader(): boolean;
@@ -22,6 +27,8 @@ export interface FollowedGround {
   appliedIndex(): LogIndex;
   /** Resolves once a round has confirmed the leader and its index is applied; to why not. */
   confirm(): Promise<{ readonly code: ErrorCode; readonly message: string } | undefined>;
+  /** Undefined: no other replica has a part of it. */
+  readonly room?: ChangesRoom | undefined;
 }
 
 /** What one engine batch changed. */
@@ -33,6 +40,10 @@ export interface ChangedBatch {
   readonly changed: ChangeSet;
 }
 
+interface Noted extends ChangedKeys {
+  readonly atMs: number;
+}
+
 interface Held {
   readonly request: ChangesRequest;
   readonly answer: (answer: ChangesAnswer) => void;
@@ -40,6 +51,8 @@ interface Held {
 
 /** Beside a key: its Buffer and its places, near enough. */
 const KEY_BYTES = 112;
+/** Who has not been told within this has found out that it hears nothing, and begins anew. */
+const NEEDED_MS = limits.trackingProofMs + 3_000;
 const NOT_LED: ChangesAnswer = {
   kind: 'failed',
   code: 'NOT_LEADER',
@@ -48,7 +61,8 @@ const NOT_LED: ChangesAnswer = {
 
 export class FollowedChanges {
   readonly #ground: FollowedGround;
-  readonly #records = new Fifo<ChangedKeys>();
+  readonly #records = new Fifo<Noted>();
+  readonly #room: ChangesRoom;
   readonly #held = new Set<Held>();
   /** Undefined while nobody asks; else changes of later entries are all here. */
   #start: LogIndex | undefined;
@@ -62,6 +76,7 @@ export class FollowedChanges {
 
   constructor(ground: FollowedGround) {
     this.#ground = ground;
+    this.#room = ground.room ?? { bytes: 0 };
   }
 
   /** Somebody asks: commands are to tell which keys they touch. */
@@ -191,19 +206,35 @@ export class FollowedChanges {
   }
 
   #push(record: ChangedKeys): void {
-    this.#records.push(record);
+    const nowMs = this.#ground.clock.monotonicMs();
+    this.#records.push({ ...record, atMs: nowMs });
     this.#keys += record.keys.length;
-    this.#bytes += bytesOf(record);
-    const { kept, keptBytes } = limits.changes;
+    this.#count(bytesOf(record));
+    const { kept, keptBytes, spareBytes, nodeBytes } = limits.changes;
     while (this.#keys > kept || this.#bytes > keptBytes) this.#shift();
     while (this.#records.length > kept) this.#shift();
+    while (this.#room.bytes > nodeBytes && this.#bytes > spareBytes) this.#shift();
+    this.#shiftOld(nowMs);
+  }
+
+  #shiftOld(nowMs: number): void {
+    for (;;) {
+      const { first } = this.#records;
+      if (first === undefined || nowMs - first.atMs < NEEDED_MS) return;
+      this.#shift();
+    }
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#room.bytes += bytes;
   }
 
   /** Who has not been told of it yet is told that it missed something. */
   #shift(): void {
     const first = this.#records.shift()!;
     this.#keys -= first.keys.length;
-    this.#bytes -= bytesOf(first);
+    this.#count(-bytesOf(first));
     this.#start = first.index;
   }
 
@@ -212,10 +243,11 @@ export class FollowedChanges {
     return this.#held.size === 0 && idleMs > limits.changesForgottenMs;
   }
 
-  /** Where nothing is written nobody else would notice that nobody asks. */
+  /** Where nothing is written nobody else would notice that nobody asks, or that all are told. */
   #look(): void {
     this.#timer = undefined;
     if (this.#isForgotten()) return this.#forget();
+    this.#shiftOld(this.#ground.clock.monotonicMs());
     this.#timer = this.#ground.clock.setTimer(limits.changesForgottenMs, () => this.#look());
   }
 
@@ -230,7 +262,7 @@ export class FollowedChanges {
   #drop(): void {
     this.#records.clear();
     this.#keys = 0;
-    this.#bytes = 0;
+    this.#count(-this.#bytes);
   }
 }
 

@@ -4,14 +4,18 @@ import { limits } from '../../../../src/common/limits.ts';
 import { encodeKey } from '../../../../src/datanode/encoding/records/key.ts';
 import type { ChangeSet } from '../../../../src/datanode/encoding/txn/change-set.ts';
 import type { ChangesAnswer } from '../../../../src/datanode/partition/entries/changes.ts';
-import { FollowedChanges } from '../../../../src/datanode/partition/waiting/followed-changes.ts';
+import {
+  type ChangesRoom,
+  FollowedChanges,
+} from '../../../../src/datanode/partition/waiting/followed-changes.ts';
 import { ManualClock } from '../../raftlog/manual-clock.ts';
 
 /** A replica whose log and state the test moves. */
-function open(clock: Clock = systemClock) {
+function open(clock: Clock = systemClock, room?: ChangesRoom) {
   const at = { applied: 4, committed: 4, leads: true, failure: false };
   const changes = new FollowedChanges({
     clock,
+    room,
     isLeader: () => at.leads,
     committed: () => at.committed,
     appliedIndex: () => at.applied,
@@ -141,4 +145,46 @@ test('who went while its question was proven is not held', async () => {
   gone.abort();
   expect(told(await clock.until(asked))).toBe('NOT_LEADER');
   expect(clock.monotonicMs()).toBe(0);
+});
+
+test('all replicas of a node keep so much together, and each a little in any case', async () => {
+  const { keptBytes, nodeBytes } = limits.changes;
+  const room = { bytes: 0 };
+  const clock = new ManualClock();
+  const large = { touched: [Buffer.alloc(keptBytes / 8)] };
+  const many = Array.from({ length: nodeBytes / keptBytes + 4 }, () => open(clock, room));
+  for (const one of many) {
+    await clock.until(one.ask(undefined));
+    for (let index = 5; index < 12; index++) one.apply(index, [], large);
+    one.apply(12, ['small']);
+    expect(room.bytes).toBeLessThanOrEqual(nodeBytes + keptBytes / 8);
+  }
+  expect(room.bytes).toBeGreaterThan(0.9 * nodeBytes);
+  const last = many.at(-1)!;
+  expect(told(await clock.until(last.ask(11)))).toBe('12 proven 12:small');
+  expect(told(await clock.until(last.ask(9)))).toBe('12 anew proven');
+  for (const one of many) one.changes.stop('the node stops');
+  expect(room.bytes).toBe(0);
+});
+
+test('what everybody who asks has been told by now is not kept, whether more is written or not', async () => {
+  const clock = new ManualClock();
+  const room = { bytes: 0 };
+  const { apply, ask } = open(clock, room);
+  await clock.until(ask(undefined));
+  apply(5, ['a']);
+  clock.spend(limits.trackingProofMs + 2_000);
+  apply(6, ['b']);
+  expect(told(await clock.until(ask(4)))).toBe('6 proven 5:a 6:b');
+  clock.spend(1_500);
+  apply(7, ['c']);
+  expect(told(await clock.until(ask(5)))).toBe('7 proven 6:b 7:c');
+  expect(told(await clock.until(ask(4)))).toBe('7 anew proven');
+  for (let left = 3; room.bytes > 0 && left > 0; left--) {
+    void ask(7, false);
+    clock.spend(limits.changesForgottenMs / 2);
+    await clock.step();
+  }
+  expect(room.bytes).toBe(0);
+  expect(told(await clock.until(ask(7)))).toBe('7 proven');
 });
