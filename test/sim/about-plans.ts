@@ -2,7 +2,7 @@
  * Plans that look at one thing alone, closer than those that a seed draws by itself: `--about`, and
  * where bugs are looked for that show seldom elsewhere.
  */
-import { seededRandom } from '../../src/common/random.ts';
+import { type Random, seededRandom } from '../../src/common/random.ts';
 import { drawLeasePlan } from './lease-plan.ts';
 import {
   drawPlan,
@@ -161,34 +161,41 @@ function drawRebuildPlan(seed: string): RunPlan {
 }
 
 /**
- * Clients that keep what they read, for longer than it takes until a node finds out that it hears nothing;
- * keys rest long enough for a value that nobody was told of to be found out.
+ * Clients that keep what they read. In half of the plans links are cut, or nodes stand still, for longer
+ * than it takes until a node finds out that it hears nothing; in the others leaders and replicas move. There
+ * are so many keys that most rest for long enough for a value that nobody was told of to be found out.
  */
 function drawCachingPlan(seed: string): RunPlan {
   const plan = near(seed, 'caching');
   const random = seededRandom(`caching ${seed}`);
-  const safetyMs = 12_000;
-  const kinds = [
-    ['isolateLeader', 'crash'],
-    ['pause', 'partition'],
-    ['oneWay', 'reset'],
+  const safetyMs = 13_000;
+  const isLong = random.below(2) === 0;
+  const moves = pick(random, [
+    ['crash', 'handOver'],
+    ['handOver', 'isolateLeader'],
     ['move', 'handOver'],
+    ['move', 'crash'],
     ['lag', 'straggle'],
-    ['move', 'isolateLeader'],
-    ['wipe', 'pause'],
-    ['handOver', 'clockJump'],
-  ] as const;
-  const chosen = pick(random, kinds);
-  const longer = { isolateLeader: 4, pause: 4, partition: 4, oneWay: 4 } as const;
-  const faults = faultsOf(seed, chosen, safetyMs).map((fault) => {
-    const times = longer[fault.kind as keyof typeof longer] ?? 1;
-    return { ...fault, durationMs: fault.durationMs * times };
-  });
+    ['wipe', 'reset'],
+  ] as const);
+  const faults = isLong ? longFaults(random, safetyMs) : faultsOf(seed, moves, safetyMs);
   return {
     ...plan,
-    ...{ topic: 'registers', clients: 2, cachers: 5, tickMs: 100 },
-    nodes: chosen[0] === 'move' ? 4 : 3,
-    ...{ keys: pick(random, [3, 12]), thinkMs: pick(random, [20, 300]), safetyMs, faults },
-    ...{ engineStalls: { share: 0, ms: 0 }, reads: pick(random, ['linearizable', 'lease']) },
+    ...{ topic: 'registers', clients: 2, cachers: 5, keys: 100, thinkMs: 100, safetyMs, faults },
+    ...{ nodes: moves[0] === 'move' ? 4 : 3, tickMs: 100, engineStalls: { share: 0, ms: 0 } },
+    reads: pick(random, ['linearizable', 'lease']),
   };
+}
+
+/** One after the other: the end of one heals all links. */
+function longFaults(random: Random, safetyMs: number): Fault[] {
+  const kinds = ['isolateLeader', 'partition', 'oneWay', 'pause'] as const;
+  const faults: Fault[] = [];
+  for (let atMs = 2_500; atMs < safetyMs - 4_000; ) {
+    const draws = [random.float(), random.float(), random.float(), random.float()];
+    const durationMs = 8_000 + 2_000 * random.float();
+    faults.push({ kind: pick(random, kinds), atMs, durationMs, draws });
+    atMs += durationMs + 500;
+  }
+  return faults;
 }

@@ -93,7 +93,7 @@ export class CachingClient {
     const { clock, plan } = this.#cluster;
     while (this.#running) {
       this.busy = true;
-      const untilMs = clock.monotonicMs() + pick(this.#draw, [500, 5_000, 20_000]);
+      const untilMs = clock.monotonicMs() + pick(this.#draw, [1_000, 20_000, 20_000]);
       if (await this.#open()) {
         while (this.#running && this.#client?.isOpen && clock.monotonicMs() < untilMs) {
           await this.#step();
@@ -204,8 +204,8 @@ export class CachingClient {
 
   async #step(): Promise<void> {
     const kind = this.#draw.below(20);
-    if (kind < 3) return this.#write();
-    if (kind < 5) return this.#readTogether();
+    if (kind < 1) return this.#write();
+    if (kind < 4) return this.#readTogether();
     const keys = Array.from({ length: kind < 12 ? 1 : 3 }, () => pick(this.#draw, this.#keys));
     // what it has it takes from there, but for now and then
     const unknown = keys.filter((key) => !this.#cache.has(key) || this.#draw.below(20) === 0);

@@ -2,6 +2,7 @@
 import type { Mutation } from './mutations.ts';
 
 const functions = 'src/datanode/commands/functions';
+const tracking = 'src/datanode/tracking';
 
 export const nodeMutations: readonly Mutation[] = [
   {
@@ -67,6 +68,53 @@ export const nodeMutations: readonly Mutation[] = [
           'globalThis.kept ??= new WeakMap(); const before = globalThis.kept.get(proto); ' +
           'const { machine, functions } = before ?? (yield* loadForCall(proto, context)); ' +
           'globalThis.kept.set(proto, { machine, functions });',
+      },
+    ],
+  },
+  {
+    name: 'keep quiet about what was missed when the leader changed',
+    about: 'caching',
+    scenarios: ['caching: a leader dies', 'caching: a leader stands still'],
+    edits: [
+      {
+        file: `${tracking}/change-feed.ts`,
+        find: 'if (answer.anew) this.#world.onMissed(this, this.#provenMs !== undefined);',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'believe for good what a leader has told once',
+    scenarios: ['caching: a leader and its clients', 'caching: a gateway hears'],
+    scripted: true,
+    edits: [
+      {
+        file: `${tracking}/change-feed.ts`,
+        find: 'return provenMs !== undefined && clock.monotonicMs() - provenMs < limits.trackingProofMs;',
+        replace: 'return provenMs !== undefined;',
+      },
+    ],
+  },
+  {
+    name: 'keep quiet about a partition that is gone',
+    scenarios: ['caching: a namespace'],
+    scripted: true,
+    edits: [
+      {
+        file: `${tracking}/hub.ts`,
+        find: 'if (isGone) this.#forget(feed);',
+        replace: 'if (isGone) this.#forget.length;',
+      },
+    ],
+  },
+  {
+    name: 'tell of a change by the entry before it',
+    about: 'caching',
+    edits: [
+      {
+        file: 'src/datanode/partition/replica/followed.ts',
+        find: 'index: entries.at(-1)!.index,',
+        replace: 'index: entries[0]!.index - 1,',
       },
     ],
   },

@@ -1,4 +1,5 @@
 /** Every scenario; each name is there once. */
+import { caching } from './caching.ts';
 import { etcd } from './etcd.ts';
 import { gateways } from './gateways.ts';
 import { leaseScenarios } from './leases.ts';
@@ -16,4 +17,5 @@ export const scenarios: readonly Scenario[] = [
   ...others,
   ...gateways,
   ...operations,
+  ...caching,
 ];
