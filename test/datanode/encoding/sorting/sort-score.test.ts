@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { sortScore } from '../../../../src/datanode/encoding/sorting/sort-score.ts';
+import { cpuMsOf } from '../../../cpu-time.ts';
 import { allTexts } from '../../all-texts.ts';
 
 const score = (text: string) => sortScore(Buffer.from(text, 'latin1'));
@@ -41,11 +42,12 @@ test('what it leaves, or cannot represent, is none', () => {
 test('a million digits that are no number are told in one go', () => {
   const [decimal, hexadecimal] = ['1'.repeat(1_000_000), 'a'.repeat(1_000_000)];
   const texts = [`${decimal}x`, `.${decimal}x`, `${decimal}.${decimal}x`, `0x${hexadecimal}x`];
-  const startedMs = performance.now();
-  for (const text of [...texts, `0x${hexadecimal}.${hexadecimal}x`, `1e${decimal}x`]) {
-    expect(score(text)).toBeUndefined();
-  }
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  const cpuMs = cpuMsOf(() => {
+    for (const text of [...texts, `0x${hexadecimal}.${hexadecimal}x`, `1e${decimal}x`]) {
+      expect(score(text)).toBeUndefined();
+    }
+  });
+  expect(cpuMs).toBeLessThan(2_000);
 });
 
 test('the expressions accept what the ones that backtracked did', () => {

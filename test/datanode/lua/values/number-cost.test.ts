@@ -1,17 +1,11 @@
 /** Texts that are nearly numbers: to see that they are none takes no more than a look at each character. */
 import { expect, test } from 'vitest';
 import { parseNumber } from '../../../../src/datanode/lua/values/numbers.ts';
+import { cpuMsOf } from '../../../cpu-time.ts';
 
 /** A second of it would be 10 µs for each character. */
 const CPU_MS_MAX = 1_000;
 const LENGTH = 100_000;
-
-function cpuMsOf(run: () => void): number {
-  const before = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-}
 
 test.each([
   ['digits', `${'0'.repeat(LENGTH)}x`],
