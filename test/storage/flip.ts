@@ -11,3 +11,8 @@ export function flipBitIn(path: string, offset: number, bit: number): void {
 
 /** The same bits flip in every run; another seed is set by KVORUM_FLIP_SEED. */
 export const flipSeed = process.env['KVORUM_FLIP_SEED'] ?? '1';
+
+/** Said at once: a long run may be ended before its end. */
+export function tellWrong(failure: string): void {
+  process.stdout.write(`WRONG  ${failure}\n`);
+}

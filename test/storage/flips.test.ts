@@ -11,7 +11,7 @@ import { messageOf } from '../../src/common/errors.ts';
 import { type Random, seededRandom } from '../../src/common/random.ts';
 import { eventually } from '../cluster/cluster.ts';
 import { scale } from '../scale.ts';
-import { flipBitIn, flipSeed as seed } from './flip.ts';
+import { flipBitIn, flipSeed as seed, tellWrong } from './flip.ts';
 import { type FlipKind, type FlipPlace, FlipPlaces, flipKinds } from './flip-places.ts';
 import { LoneNode } from './lone-node.ts';
 import { quiet, Truth, writeData } from './truth.ts';
@@ -58,8 +58,10 @@ test(
     for (let at = 0; at < scale.bitFlips; at++) {
       const place = places.draw(kindOf(at, random), random);
       const verdict = judge(place, await open(place));
-      if (typeof verdict === 'object') failures.push(verdict.failure);
-      else {
+      if (typeof verdict === 'object') {
+        failures.push(verdict.failure);
+        tellWrong(verdict.failure);
+      } else {
         const row = counts.get(place.kind)!;
         row.set(verdict, (row.get(verdict) ?? 0) + 1);
       }

@@ -20,7 +20,7 @@ import { LocalStore } from '../../src/meta/embedded/local-store.ts';
 import { rangeRequestCodec } from '../../src/meta/embedded/messages.ts';
 import { put } from '../meta/embedded/store-life.ts';
 import { scale } from '../scale.ts';
-import { flipBitIn, flipSeed as seed } from './flip.ts';
+import { flipBitIn, flipSeed as seed, tellWrong } from './flip.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kvorum-meta-flips-'));
 const image = join(root, 'image');
@@ -105,7 +105,10 @@ test(
       const place = { name, offset: from + random.below(size - from), bit: random.below(8) };
       const verdict = judge(place, await openCopy(place));
       if (verdict in counts) counts[verdict as keyof typeof counts]++;
-      else failures.push(`${JSON.stringify(place)}: ${verdict}`);
+      else {
+        failures.push(`${JSON.stringify(place)}: ${verdict}`);
+        tellWrong(failures.at(-1)!);
+      }
     }
     process.stdout.write(`metadata store, seed ${seed}: ${JSON.stringify(counts)}\n`);
     expect(failures).toEqual([]);
