@@ -1,6 +1,7 @@
 /**
  * A watch that never misses: the list, then every change after it; a broken stream goes on where it
  * was, as does one whose member has fallen behind, and a compacted history begins anew with a list.
+ * So does one whose listener has failed at what it was told: it is told again, not left without.
  * From a store that is not the one this client has known it takes nothing, and asks until the right
  * one is back.
  */
@@ -65,7 +66,19 @@ export class EtcdWatch implements Watch {
     const { items, revision } = await this.#list();
     if (this.#stop.signal.aborted) return;
     this.#seen = revision;
-    this.#handlers.onList(items, revision);
+    this.#tell(() => this.#handlers.onList(items, revision));
+  }
+
+  /** What a handler has failed at would never be told again: it is told all anew. */
+  #tell(tell: () => void): void {
+    try {
+      tell();
+    } catch (failure) {
+      this.#seen = undefined;
+      const text = 'what the metadata store told could not be taken; it is read anew';
+      this.#connection.logger.error(text, { prefix: this.#prefix, error: messageOf(failure) });
+      throw failure;
+    }
   }
 
   /** Resolves or rejects when the stream has ended, for whatever reason. */
@@ -133,7 +146,7 @@ export class EtcdWatch implements Watch {
     if (fresh.length === 0) return true;
     const revision = Number(fresh.at(-1)!.kv.mod_revision);
     this.#seen = revision;
-    this.#handlers.onEvents(fresh.map(eventOf), revision);
+    this.#tell(() => this.#handlers.onEvents(fresh.map(eventOf), revision));
     return true;
   }
 }
