@@ -14,7 +14,8 @@ export const exceptions: readonly Exception[] = [
       'HEXPIRE and its relatives, HSETEX, HGETEX, HGETDEL, SET IFEQ and its like, DELEX, DIGEST, MSETEX, ' +
       'BITOP DIFF and its like, XDELEX, XACKDEL, JSON.SET and its relatives',
     differs: 'they are there, as in Redis 7.4 to 8.4; INFO tells of 7.4.0',
-    reason: 'a lock without scripts needs them; a client may ask COMMAND for those of 8.0 and later',
+    reason:
+      'a lock without scripts needs them; a client may ask COMMAND for those of 8.0 and later',
   },
   {
     commands: 'EXPIRE, PEXPIRE, SET EX and all that set a deadline',
