@@ -40,6 +40,16 @@ describe('what a client keeps', () => {
       ]),
     ],
     [
+      'that was on its way when its node stopped',
+      kept('old', 5_500, { sinceMs: 305 }),
+      new Map([['n1', [{ fromMs: 300, toMs: 5_000 }]]]),
+    ],
+    [
+      'that was on its way when its node ended',
+      kept('old', 5_500, { sinceMs: 305 }),
+      new Map([['n1', [{ fromMs: 300, toMs: Number.POSITIVE_INFINITY }]]]),
+    ],
+    [
       'until it finds out that its node has ended',
       kept('old', 9_500),
       new Map([['n1', [{ fromMs: 300, toMs: Number.POSITIVE_INFINITY }]]]),
@@ -69,8 +79,8 @@ describe('what a client keeps', () => {
     ],
     [
       'at a node that ended before it was connected',
-      kept('old', 5_500),
-      new Map([['n1', [{ fromMs: 20, toMs: Number.POSITIVE_INFINITY }]]]),
+      kept('old', 5_500, { sinceMs: 300 }),
+      new Map([['n1', [{ fromMs: 200, toMs: Number.POSITIVE_INFINITY }]]]),
     ],
   ])('is wrong %s', (_, one, standstills) => {
     expect(() => checkCaches([one], history, standstills, 1_000)).toThrow(/^caches: .*one kept r/);

@@ -29,6 +29,8 @@ export interface Standstill {
 
 /** Within this a node that goes on has told its clients to forget all. */
 const GOES_ON_MS = 700;
+/** Within this a reply arrives of a node that has stopped since. */
+const ON_THE_WAY_MS = 50;
 
 /** `boundMs` on the clock of the history. Throws Violation. */
 export function checkCaches(
@@ -60,7 +62,9 @@ export function checkCaches(
 function judgedAt({ sinceMs, untilMs }: Kept, standstills: readonly Standstill[]): number {
   let atMs = untilMs;
   for (const { fromMs, toMs } of standstills.toReversed()) {
-    if (fromMs > sinceMs && fromMs <= atMs && atMs <= toMs + GOES_ON_MS) atMs = fromMs;
+    // who connects to one that was started anew keeps nothing so soon
+    const concerns = toMs < Number.POSITIVE_INFINITY || fromMs > sinceMs - ON_THE_WAY_MS;
+    if (concerns && fromMs <= atMs && atMs <= toMs + GOES_ON_MS) atMs = fromMs;
   }
   return atMs;
 }
