@@ -337,7 +337,10 @@ export const limits = {
   jsonValuesMax: 262_144,
   jsonPathBytesMax: 16 * KIB,
   jsonPathStepsMax: 256,
-  /** Values that a path passes, and each path of a filter for one value. */
+  jsonPathsMax: 1_024,
+  /** Of one JSON.MSET. */
+  jsonDocumentsMax: 16_384,
+  /** Values that the paths of a command pass in a document, and each path of a filter for one value. */
   jsonWalkMax: 1_048_576,
   jsonFilterWalkMax: 8_192,
 

@@ -82,6 +82,8 @@ export class ReplyWriter {
         this.beginPacked(reply, protocol);
         for (const chunk of packedChunks(reply, protocol)) this.#raw(chunk);
         return;
+      case 'either':
+        return this.append(protocol === 3 ? reply.resp3 : reply.resp2, protocol);
       case 'kept':
         return this.#raw(protocol === 3 ? reply.resp3 : reply.resp2);
       case 'encoded':

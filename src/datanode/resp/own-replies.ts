@@ -23,6 +23,8 @@ function moved(reply: Reply, move: Move): Reply {
       const bytes = move(reply.bytes);
       return bytes === reply.bytes ? reply : { kind: reply.kind, bytes };
     }
+    case 'either':
+      return { kind: 'either', ...movedBoth(reply, (form) => moved(form, move)) };
     case 'kept':
       return { kind: 'kept', ...movedBoth(reply, move) };
     case 'packed': {

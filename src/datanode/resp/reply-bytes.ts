@@ -9,6 +9,8 @@ export function replyBytes(reply: Reply): number {
     case 'bulk':
     case 'encoded':
       return reply.bytes.length + FRAME_BYTES;
+    case 'either':
+      return Math.max(replyBytes(reply.resp2), replyBytes(reply.resp3));
     case 'kept':
       return reply.resp3.length + FRAME_BYTES;
     case 'simple':

@@ -31,6 +31,8 @@ export type Reply =
       readonly resp2: readonly Buffer[];
       readonly resp3: readonly Buffer[];
     }
+  /** Where RESP3 has more than another form of the same. */
+  | { readonly kind: 'either'; readonly resp2: Reply; readonly resp3: Reply }
   /** Given before, and kept in both protocols. */
   | { readonly kind: 'kept'; readonly resp2: Buffer; readonly resp3: Buffer }
   /** Bytes already encoded for this client's protocol (a forwarded reply). */

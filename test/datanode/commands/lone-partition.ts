@@ -105,6 +105,7 @@ async function runToReply(run: () => RunResult, source: RangeSource): Promise<Re
 /** A reply that is encoded already, as the data that it was made of. */
 function unpacked(reply: Reply): Reply {
   if (reply.kind === 'kept') return decodeReply(reply.resp3);
+  if (reply.kind === 'either') return reply.resp3;
   if (reply.kind !== 'packed') return reply;
   const data = decodeReply(encodeReply(reply, 3));
   if (reply.shape !== 'pairs' || data.kind !== 'array') return data;

@@ -1,7 +1,14 @@
 /** Arrays in documents: JSON.ARRAPPEND, ARRINSERT, ARRPOP, ARRTRIM, ARRLEN, ARRINDEX. */
 import { placeOf } from '../../encoding/json/json-find.ts';
+import { JsonGrowth } from '../../encoding/json/json-growth.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
-import { copyOfJson, isSameJson, type Json, JsonError } from '../../encoding/json/json-value.ts';
+import {
+  copyOfJson,
+  isSameJson,
+  type Json,
+  JsonError,
+  Strides,
+} from '../../encoding/json/json-value.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import { integer, NULL } from '../../resp/reply.ts';
 import { argument, integerArgument, wrongArity } from '../rows/args.ts';
@@ -11,6 +18,7 @@ import {
   changing,
   column,
   jsonArgument,
+  jsonArguments,
   type Look,
   looking,
   NO_DOCUMENT,
@@ -29,14 +37,14 @@ interface InsertRequest extends PathRequest {
 /** JSON.ARRAPPEND key path value [value ...] */
 function parseAppend(args: readonly Buffer[]): InsertRequest {
   const path = pathOf(argument(args, 2));
-  return { key: argument(args, 1), path, values: args.slice(3).map(jsonArgument) };
+  return { key: argument(args, 1), path, values: jsonArguments(args.slice(3)) };
 }
 
 /** JSON.ARRINSERT key path index value [value ...] */
 function parseInsert(args: readonly Buffer[]): InsertRequest {
   const path = pathOf(argument(args, 2));
   const index = indexArgument(argument(args, 3));
-  return { key: argument(args, 1), path, index, values: args.slice(4).map(jsonArgument) };
+  return { key: argument(args, 1), path, index, values: jsonArguments(args.slice(4)) };
 }
 
 /** Beyond all arrays is far enough. */
@@ -48,11 +56,17 @@ function indexArgument(arg: Buffer): number {
 /** The new length. An index is within the array, or at its end. */
 function* inserter({ index, values }: InsertRequest): Slices<Changer> {
   const more: Json[] = [];
-  for (const value of values) more.push(yield* parseJson(value));
+  const strides = new Strides();
+  for (const value of values) {
+    if (strides.isDue) yield* strides.rest();
+    more.push(yield* parseJson(value));
+  }
+  const growth = yield* JsonGrowth.of(more);
   return (value) => {
     if (!Array.isArray(value)) return undefined;
     const at = index === undefined ? value.length : index < 0 ? value.length + index : index;
     if (at < 0 || at > value.length) throw new JsonError('index out of bounds');
+    growth.add();
     const longer = [...value.slice(0, at), ...more.map(copyOfJson), ...value.slice(at)];
     return { value: longer, reply: integer(longer.length) };
   };

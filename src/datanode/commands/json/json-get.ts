@@ -1,6 +1,7 @@
 /** What is in a document: JSON.GET, JSON.MGET, JSON.TYPE, JSON.RESP, JSON.DEBUG MEMORY. */
+import { limits } from '../../../common/limits.ts';
 import { readJson } from '../../encoding/json/json-document.ts';
-import { findSpots } from '../../encoding/json/json-find.ts';
+import { findSpots, PathWalk } from '../../encoding/json/json-find.ts';
 import { type JsonPath, ROOT_PATH } from '../../encoding/json/json-path.ts';
 import { COMPACT, type JsonLayout, jsonText } from '../../encoding/json/json-text.ts';
 import { Double, isContainer, type Json, jsonTypeOf } from '../../encoding/json/json-value.ts';
@@ -29,6 +30,8 @@ interface GetRequest {
   readonly paths: readonly JsonPath[];
 }
 
+const TOO_MANY_PATHS = `ERR JSON.GET takes at most ${limits.jsonPathsMax} paths`;
+
 /** JSON.GET key [INDENT indent] [NEWLINE newline] [SPACE space] [path [path ...]] */
 function parseGet(args: readonly Buffer[]): GetRequest {
   const layout: { -readonly [Part in keyof JsonLayout]: string } = { ...COMPACT };
@@ -39,6 +42,7 @@ function parseGet(args: readonly Buffer[]): GetRequest {
     if (isLayout(option) && more) layout[option] = argument(args, ++at).toString();
     else if (option === 'noescape') continue;
     else paths.push(pathOf(argument(args, at)));
+    if (paths.length > limits.jsonPathsMax) throw new ArgumentError(TOO_MANY_PATHS);
   }
   return { key: argument(args, 1), layout, paths: paths.length > 0 ? paths : [ROOT_PATH] };
 }
@@ -57,9 +61,10 @@ function* runGet(
   if (document === undefined) return NULL;
   const { root } = document;
   const found = new Map<string, Json>();
+  const walk = new PathWalk(root);
   const isLegacy = paths.every((path) => path.isLegacy);
   for (const path of paths) {
-    const values = (yield* findSpots(root, path)).map(({ value }) => value);
+    const values = (yield* findSpots(root, path, walk)).map(({ value }) => value);
     const [first] = values;
     if (isLegacy && first === undefined) return noSuchPath(path);
     found.set(path.text, isLegacy ? first! : values);

@@ -9,10 +9,9 @@ import { findSpots, outermost, replaceAt, type Spot } from '../../encoding/json/
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { type JsonPath, parsePath, ROOT_PATH } from '../../encoding/json/json-path.ts';
 import { jsonText, type TextBounds } from '../../encoding/json/json-text.ts';
-import { DEPTH_MAX, type Json, JsonError } from '../../encoding/json/json-value.ts';
+import { DEPTH_MAX, type Json, JsonError, Strides } from '../../encoding/json/json-value.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
-import { encodeReply } from '../../resp/encode-reply.ts';
 import { bulk, error, NULL, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
 import { applyVersions } from '../rows/apply-versions.ts';
@@ -22,6 +21,7 @@ import { ArgumentError, FIRST_KEY, type RunContext, type RunResult } from '../ro
 
 /** Documents up to so many bytes are looked at before they go into the log. */
 const CHECKED_BYTES_MAX = 16_384;
+const CHECKED_AT_ONCE = 64;
 /** An array of what paths name, for each of several paths, lies around the document's own parts. */
 export const REPLY_TEXT: TextBounds = {
   values: Number.POSITIVE_INFINITY,
@@ -71,6 +71,12 @@ export function jsonArgument(arg: Buffer): Buffer {
     while (!parsing.next([]).done);
     return arg;
   });
+}
+
+/** The same of many: what is wrong is refused before the log where they are few. */
+export function jsonArguments(all: readonly Buffer[]): readonly Buffer[] {
+  if (all.length <= CHECKED_AT_ONCE) for (const arg of all) jsonArgument(arg);
+  return all;
 }
 
 function refusing<T>(parse: () => T): T {
@@ -132,7 +138,11 @@ export function looking<Request extends PathRequest>(
     const spots = yield* findSpots(document.root, path);
     if (path.isLegacy) return firstOf(spots, look, path, absence);
     const pile = new ReplyPile('array', NARROWER);
-    for (const { value } of spots) pile.add(look(value) ?? NULL);
+    const strides = new Strides();
+    for (const { value } of spots) {
+      if (strides.isDue) yield* strides.rest();
+      pile.add(look(value) ?? NULL);
+    }
     return pile.reply();
   });
 }
@@ -176,7 +186,7 @@ export function* changed(
   if (document === undefined) return NO_DOCUMENT;
   const spots = yield* findSpots(document.root, path);
   if (path.isLegacy && spots.length === 0) return noSuchPath(path);
-  const { replies, root } = changeAll(document.root, spots, change);
+  const { replies, root } = yield* changeAll(document.root, spots, change);
   if (path.isLegacy && replies.every((reply) => reply === undefined))
     return wrongValue(path, expected);
   const texts = yield* textsOf(replies);
@@ -193,18 +203,26 @@ function* textsOf(replies: readonly (Change['reply'] | undefined)[]): Slices<rea
   return texts;
 }
 
-function changeAll(before: Json, spots: readonly Spot[], change: Changer) {
+function* changeAll(before: Json, spots: readonly Spot[], change: Changer): Slices<Changed> {
+  const strides = new Strides();
+  const replies: (Change['reply'] | undefined)[] = [];
   let root = before;
   let isChanged = false;
-  const replies = spots.map((spot) => {
+  for (const spot of spots) {
+    if (strides.isDue) yield* strides.rest();
     const made = change(spot.value);
-    if (made?.value !== undefined) {
-      root = replaceAt(root, spot, made.value);
-      isChanged = true;
-    }
-    return made?.reply;
-  });
+    replies.push(made?.reply);
+    if (made?.value === undefined) continue;
+    root = replaceAt(root, spot, made.value);
+    isChanged = true;
+  }
   return { replies, root: isChanged ? root : undefined };
+}
+
+interface Changed {
+  readonly replies: readonly (Change['reply'] | undefined)[];
+  /** Undefined: nothing has changed. */
+  readonly root: Json | undefined;
 }
 
 /** Of a document that goes on under its key, deadline and all. */
@@ -250,7 +268,7 @@ export function* topSpots(root: Json, path: JsonPath): Slices<Spot[]> {
 
 /** Another form for clients that speak RESP3. */
 export function differing(resp2: Reply, resp3: Reply): Reply {
-  return { kind: 'kept', resp2: encodeReply(resp2, 2), resp3: encodeReply(resp3, 3) };
+  return { kind: 'either', resp2, resp3 };
 }
 
 export function noSuchPath(path: JsonPath): Reply {

@@ -1,4 +1,5 @@
 /** Strings, booleans and objects in documents: JSON.STRAPPEND, STRLEN, TOGGLE, OBJKEYS, OBJLEN. */
+import { JsonGrowth } from '../../encoding/json/json-growth.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { type Json, JsonError } from '../../encoding/json/json-value.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
@@ -33,8 +34,10 @@ function parseAppend(args: readonly Buffer[]): AppendRequest {
 function* appender({ json }: AppendRequest): Slices<Changer> {
   const more = yield* parseJson(json);
   if (typeof more !== 'string') throw new JsonError('expected a JSON string to append');
+  const growth = yield* JsonGrowth.of([more]);
   return (value) => {
     if (typeof value !== 'string') return undefined;
+    growth.add();
     const longer = value + more;
     return { value: longer, reply: integer(Buffer.byteLength(longer)) };
   };

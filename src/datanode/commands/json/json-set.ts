@@ -1,17 +1,25 @@
 /** Documents and parts of them as a whole: JSON.SET, JSON.MSET, JSON.MERGE, JSON.DEL, JSON.CLEAR. */
+import { limits } from '../../../common/limits.ts';
 import { type JsonDocument, readJson, storeJson } from '../../encoding/json/json-document.ts';
 import { findSpots, removeAll, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
+import { JsonGrowth } from '../../encoding/json/json-growth.ts';
 import { mergedJson } from '../../encoding/json/json-merge.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { isStatic, type JsonPath, soleName } from '../../encoding/json/json-path.ts';
 import { sizeOf } from '../../encoding/json/json-text.ts';
-import { copyOfJson, isContainer, type Json, numberOf } from '../../encoding/json/json-value.ts';
+import {
+  copyOfJson,
+  isContainer,
+  type Json,
+  numberOf,
+  Strides,
+} from '../../encoding/json/json-value.ts';
 import { findKey, removeKey } from '../../encoding/keyspace/keyspace.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
 import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
-import { type Command, type RunContext, write } from '../rows/command.ts';
+import { ArgumentError, type Command, type RunContext, write } from '../rows/command.ts';
 import {
   jsonArgument,
   jsonRun,
@@ -29,6 +37,7 @@ interface SetRequest extends PathRequest {
   readonly condition?: 'nx' | 'xx' | undefined;
 }
 
+const TOO_MANY = `ERR JSON.MSET sets at most ${limits.jsonDocumentsMax} documents at once`;
 const NOT_AT_ROOT = error('ERR new objects must be created at the root');
 const WRONG_STATIC_PATH = error('ERR Err wrong static path');
 
@@ -37,9 +46,7 @@ function parseSet(args: readonly Buffer[]): SetRequest {
   let condition: SetRequest['condition'];
   for (let at = 4; at < args.length; at++) {
     const option = word(argument(args, at));
-    if (option === 'format' && at + 1 < args.length) {
-      if (word(argument(args, ++at)) !== 'json') throw syntaxError();
-    } else if ((option === 'nx' || option === 'xx') && condition === undefined) {
+    if ((option === 'nx' || option === 'xx') && condition === undefined) {
       condition = option;
     } else {
       throw syntaxError();
@@ -80,15 +87,28 @@ function* withValue(
 ): Slices<Json | undefined | 'not static'> {
   const spots = yield* topSpots(root, path);
   if (spots.length > 0) {
-    return condition === 'nx' ? undefined : replaced(root, spots, () => copyOfJson(value));
+    if (condition === 'nx') return undefined;
+    const growth = yield* JsonGrowth.of([value]);
+    return yield* replaced(root, spots, () => {
+      growth.add();
+      return copyOfJson(value);
+    });
   }
   if (condition === 'xx') return undefined;
   return yield* withMember(root, path, value);
 }
 
-function replaced(before: Json, spots: readonly Spot[], valueFor: (spot: Spot) => Json): Json {
+function* replaced(
+  before: Json,
+  spots: readonly Spot[],
+  valueFor: (spot: Spot) => Json,
+): Slices<Json> {
+  const strides = new Strides();
   let root = before;
-  for (const spot of spots) root = replaceAt(root, spot, valueFor(spot));
+  for (const spot of spots) {
+    if (strides.isDue) yield* strides.rest();
+    root = replaceAt(root, spot, valueFor(spot));
+  }
   return root;
 }
 
@@ -113,6 +133,7 @@ function* withMember(
 /** JSON.MSET key path value [key path value ...] */
 function parseMSet(args: readonly Buffer[]): readonly SetRequest[] {
   if (args.length % 3 !== 1) throw wrongArity('json.mset');
+  if (args.length > 3 * limits.jsonDocumentsMax) throw new ArgumentError(TOO_MANY);
   const requests: SetRequest[] = [];
   for (let at = 1; at < args.length; at += 3) {
     const path = pathOf(argument(args, at + 1));
@@ -128,7 +149,9 @@ function* runMSet(
   { nowMs }: RunContext,
 ): Slices<Reply> {
   const made = new Map<string, { readonly document: JsonDocument; root: Json }>();
+  const strides = new Strides();
   for (const { key, path, json } of requests) {
+    if (strides.isDue) yield* strides.rest();
     const name = key.toString('latin1');
     const value = yield* parseJson(json);
     const before = made.get(name);
@@ -191,7 +214,13 @@ function* mergedAt(
 ): Slices<Json | undefined | 'not static' | 'gone'> {
   const spots = yield* topSpots(root, path);
   if (spots.length === 0) return yield* withMember(root, path, mergedJson(null, patch));
-  if (patch !== null) return replaced(root, spots, ({ value }) => mergedJson(value, patch));
+  if (patch !== null) {
+    const growth = yield* JsonGrowth.of([patch]);
+    return yield* replaced(root, spots, ({ value }) => {
+      growth.add();
+      return mergedJson(value, patch);
+    });
+  }
   if (path.steps.length === 0) return 'gone';
   removeAll(spots);
   return root;

@@ -76,7 +76,8 @@ function stringEncoding({ body, origin }: Header): string {
 
 /** OBJECT REFCOUNT key */
 function runRefCount(_found: Found, live: Header): Reply {
-  const number = live.origin === 'set' ? parseInteger(live.body) : undefined;
+  const isPlain = live.type === 'string' && live.origin === 'set';
+  const number = isPlain ? parseInteger(live.body) : undefined;
   const shared = number !== undefined && number >= 0 && number < SHARED_INTEGERS;
   return integer(shared ? SHARED_REFERENCES : 1);
 }

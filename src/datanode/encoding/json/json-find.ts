@@ -19,8 +19,11 @@ interface Within {
   readonly spot: Spot;
 }
 
-/** Values that a path may pass before it is refused: `$..*..*` names more than any document has. */
-class Walk {
+/**
+ * What paths have passed in a document: beyond a bound they are refused, since `$..*..*` passes more values than
+ * any document has.
+ */
+export class PathWalk {
   readonly strides = new Strides();
   readonly root: Json;
   readonly #passMax: number;
@@ -44,8 +47,11 @@ class Walk {
 }
 
 /** All that `path` names in `root`, in the document's order. Throws JsonError where it goes too far. */
-export function* findSpots(root: Json, { steps }: JsonPath): Slices<Spot[]> {
-  const walk = new Walk(root);
+export function* findSpots(
+  root: Json,
+  { steps }: JsonPath,
+  walk: PathWalk = new PathWalk(root),
+): Slices<Spot[]> {
   let spots: Spot[] = [{ value: root, within: undefined }];
   for (let at = 0; at < steps.length; at++) {
     const step = steps[at]!;
@@ -94,7 +100,7 @@ function childOf(spot: Spot, container: JsonContainer, at: number | string, valu
 }
 
 /** Adds to `found` what one step leads to from `spot`. */
-function* take(spot: Spot, step: PathStep, walk: Walk, found: Spot[]): Slices<void> {
+function* take(spot: Spot, step: PathStep, walk: PathWalk, found: Spot[]): Slices<void> {
   const { value } = spot;
   if (!isContainer(value)) return;
   if (step.kind === 'all' || step.kind === 'filter') {
@@ -133,9 +139,9 @@ export function placeOf(index: number, length: number): number {
   return Math.min(Math.max(index < 0 ? length + index : index, 0), length);
 }
 
-function isPassing(filter: Filter, spot: Spot, walk: Walk): boolean {
+function isPassing(filter: Filter, spot: Spot, walk: PathWalk): boolean {
   const find = ({ from, steps }: PathOperand) => {
-    const own = new Walk(walk.root, limits.jsonFilterWalkMax);
+    const own = new PathWalk(walk.root, limits.jsonFilterWalkMax);
     const found = first(from === 'root' ? walk.root : spot.value, steps, own);
     walk.pass(own.passed);
     return found;
@@ -144,7 +150,7 @@ function isPassing(filter: Filter, spot: Spot, walk: Walk): boolean {
 }
 
 /** The first value that the steps name from `value` on. */
-function first(value: Json, steps: readonly PathStep[], walk: Walk): Json | undefined {
+function first(value: Json, steps: readonly PathStep[], walk: PathWalk): Json | undefined {
   const [step, ...rest] = steps;
   walk.pass();
   if (step === undefined) return value;
@@ -162,7 +168,7 @@ function first(value: Json, steps: readonly PathStep[], walk: Walk): Json | unde
 }
 
 /** As `take`, at once: a filter's own paths are short, and what they pass is counted. */
-function taken(spot: Spot, step: PathStep, walk: Walk): readonly Spot[] {
+function taken(spot: Spot, step: PathStep, walk: PathWalk): readonly Spot[] {
   const found: Spot[] = [];
   const steps = take(spot, step, walk, found);
   while (!steps.next([]).done);

@@ -104,6 +104,56 @@ test('a document that would become too large stays as it is', async () => {
   expect(await partition.call('JSON.STRLEN', 'doc', '.[0]')).toMatchObject({ value: 9_000_000 });
 });
 
+test.each([
+  ['JSON.ARRAPPEND', 'doc', '$[*]', ...'1'.repeat(300)],
+  ['JSON.ARRINSERT', 'doc', '$[*]', '0', ...'1'.repeat(300)],
+  ['JSON.SET', 'doc', '$[*]', `[${'1,'.repeat(300)}1]`],
+  ['JSON.MERGE', 'doc', '$[*]', `{"a":[${'1,'.repeat(300)}1]}`],
+])('%s of much to many places is refused while it grows', async (...line) => {
+  const partition = await LonePartition.open();
+  await partition.call('JSON.SET', 'doc', '$', `[${'[],'.repeat(100_000)}[]]`);
+  const before = process.memoryUsage().heapUsed;
+  const reply = await partition.call(...line);
+  const grown = process.memoryUsage().heapUsed - before;
+  expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining('262144 values') });
+  // thirty million values would be hundreds of megabytes
+  expect(grown).toBeLessThan(200_000_000);
+  expect(await partition.call('JSON.ARRLEN', 'doc', '.')).toMatchObject({ value: 100_001 });
+});
+
+test('a long string for many places is refused before it is made', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('JSON.SET', 'doc', '$', `[${'"",'.repeat(1_000)}""]`);
+  const more = JSON.stringify('x'.repeat(1_000_000));
+  const reply = await partition.call('JSON.STRAPPEND', 'doc', '$[*]', more);
+  expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining('16777216 bytes') });
+});
+
+test('paths of one command share what they may pass', async () => {
+  const partition = await LonePartition.open();
+  await partition.call('JSON.SET', 'doc', '$', `[${'[],'.repeat(50_000)}[]]`);
+  const few = await partition.call('JSON.STRLEN', 'doc', '$[5]');
+  expect(few).toMatchObject({ items: [{ kind: 'null' }] });
+  const many = Array.from({ length: 30 }, (_, at) => `$..[?(@.a${at})]`);
+  expect(await partition.call('JSON.GET', 'doc', ...many)).toMatchObject({
+    kind: 'error',
+    text: expect.stringContaining('passes more than 1048576 values'),
+  });
+  const tooMany = Array.from({ length: 1_025 }, () => '.');
+  expect(await partition.call('JSON.GET', 'doc', ...tooMany)).toMatchObject({
+    text: 'ERR JSON.GET takes at most 1024 paths',
+  });
+});
+
+test('in a script a reply has the form of RESP2, or of RESP3 where it asks for that', async () => {
+  const partition = await withDocument();
+  const body = "return redis.call('JSON.NUMINCRBY', KEYS[1], '$.a', 1)";
+  const plain = await partition.call('EVAL', body, '1', 'doc');
+  expect(plain).toEqual({ kind: 'bulk', bytes: Buffer.from('[2]') });
+  const newer = await partition.call('EVAL', `redis.setresp(3) ${body}`, '1', 'doc');
+  expect(newer).toMatchObject({ kind: 'array', items: [{ kind: 'integer', value: 3 }] });
+});
+
 test('entries with them are of the version that knows them', () => {
   const writes = [...commandTable].filter(
     ([name, { kind }]) => name.startsWith('json.') && kind === 'write',
