@@ -1,10 +1,17 @@
 /** What is in a document: JSON.GET, JSON.MGET, JSON.TYPE, JSON.RESP, JSON.DEBUG MEMORY. */
 import { limits } from '../../../common/limits.ts';
-import { readJson } from '../../encoding/json/json-document.ts';
+import { findJson, readJson } from '../../encoding/json/json-document.ts';
 import { findSpots, PathWalk } from '../../encoding/json/json-find.ts';
+import { parseJson } from '../../encoding/json/json-parse.ts';
 import { type JsonPath, ROOT_PATH } from '../../encoding/json/json-path.ts';
 import { COMPACT, type JsonLayout, jsonText } from '../../encoding/json/json-text.ts';
-import { Double, isContainer, type Json, jsonTypeOf } from '../../encoding/json/json-value.ts';
+import {
+  Double,
+  isContainer,
+  type Json,
+  jsonTypeOf,
+  Strides,
+} from '../../encoding/json/json-value.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../../resp/reply.ts';
@@ -34,12 +41,12 @@ const TOO_MANY_PATHS = `ERR JSON.GET takes at most ${limits.jsonPathsMax} paths`
 
 /** JSON.GET key [INDENT indent] [NEWLINE newline] [SPACE space] [path [path ...]] */
 function parseGet(args: readonly Buffer[]): GetRequest {
-  const layout: { -readonly [Part in keyof JsonLayout]: string } = { ...COMPACT };
+  let layout = COMPACT;
   const paths: JsonPath[] = [];
   for (let at = 2; at < args.length; at++) {
     const option = word(argument(args, at));
     const more = at + 1 < args.length;
-    if (isLayout(option) && more) layout[option] = argument(args, ++at).toString();
+    if (isLayout(option) && more) layout = { ...layout, [option]: argument(args, ++at).toString() };
     else if (option === 'noescape') continue;
     else paths.push(pathOf(argument(args, at)));
     if (paths.length > limits.jsonPathsMax) throw new ArgumentError(TOO_MANY_PATHS);
@@ -56,10 +63,13 @@ function* runGet(
   { key, layout, paths }: GetRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const document = yield* readJson(view, key, nowMs);
-  if (document === 'wrong-type') return WRONG_TYPE;
-  if (document === undefined) return NULL;
-  const { root } = document;
+  const stored = findJson(view, key, nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  if (stored === undefined) return NULL;
+  const [only] = paths;
+  if (paths.length === 1 && isWhole(only!) && layout === COMPACT)
+    return wholeOf(stored.text, only!);
+  const root = yield* parseJson(stored.text);
   const found = new Map<string, Json>();
   const walk = new PathWalk(root);
   const isLegacy = paths.every((path) => path.isLegacy);
@@ -72,6 +82,17 @@ function* runGet(
   const whole = paths.length === 1 ? found.get(paths[0]!.text)! : found;
   return bulk(yield* jsonText(whole, REPLY_TEXT, layout));
 }
+
+/** The document itself, whose text is stored as it is answered. */
+function isWhole({ steps }: JsonPath): boolean {
+  return steps.length === 0;
+}
+
+function wholeOf(text: Buffer, { isLegacy }: JsonPath): Reply {
+  return bulk(isLegacy ? text : Buffer.concat([BEGIN, text, END]));
+}
+
+const [BEGIN, END] = [Buffer.from('['), Buffer.from(']')];
 
 interface MGetRequest {
   readonly keys: readonly Buffer[];
@@ -86,13 +107,17 @@ function parseMGet(args: readonly Buffer[]): MGetRequest {
 /** Null where there is no document, or an older path names nothing. */
 function* runMGet(view: View, { keys, path }: MGetRequest, { nowMs }: RunContext): Slices<Reply> {
   const pile = new ReplyPile('array', 'fewer keys');
+  const strides = new Strides();
   for (const key of keys) {
-    const document = yield* readJson(view, key, nowMs);
-    if (document === undefined || document === 'wrong-type') {
-      pile.add(NULL);
+    if (strides.isDue) yield* strides.rest();
+    const stored = findJson(view, key, nowMs);
+    if (stored === undefined || stored === 'wrong-type' || isWhole(path)) {
+      pile.add(typeof stored === 'object' ? wholeOf(stored.text, path) : NULL);
       continue;
     }
-    const values = (yield* findSpots(document.root, path)).map(({ value }) => value);
+    const values = (yield* findSpots(yield* parseJson(stored.text), path)).map(
+      ({ value }) => value,
+    );
     const shown = path.isLegacy ? values[0] : values;
     pile.add(shown === undefined ? NULL : bulk(yield* jsonText(shown, REPLY_TEXT)));
   }

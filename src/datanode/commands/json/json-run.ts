@@ -228,7 +228,7 @@ interface Changed {
 /** Of a document that goes on under its key, deadline and all. */
 export function* save(
   view: WriteView,
-  { found, deadlineMs }: JsonDocument,
+  { found, deadlineMs }: Omit<JsonDocument, 'root'>,
   root: Json,
   event: string,
 ): Slices<void> {

@@ -1,6 +1,11 @@
 /** Documents and parts of them as a whole: JSON.SET, JSON.MSET, JSON.MERGE, JSON.DEL, JSON.CLEAR. */
 import { limits } from '../../../common/limits.ts';
-import { type JsonDocument, readJson, storeJson } from '../../encoding/json/json-document.ts';
+import {
+  findJson,
+  type JsonDocument,
+  readJson,
+  storeJson,
+} from '../../encoding/json/json-document.ts';
 import { findSpots, removeAll, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
 import { JsonGrowth } from '../../encoding/json/json-growth.ts';
 import { mergedJson } from '../../encoding/json/json-merge.ts';
@@ -61,16 +66,17 @@ function* runSet(
   { key, path, json, condition }: SetRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const document = yield* readJson(view, key, nowMs);
-  if (document === 'wrong-type') return WRONG_TYPE;
-  const value = yield* parseJson(json);
-  if (document === undefined) {
-    if (path.steps.length > 0) return NOT_AT_ROOT;
-    if (condition === 'xx') return NULL;
-    yield* storeJson(view, findKey(view, key, nowMs), value, 0);
-    view.notify?.('module', 'json.set', key);
+  const stored = findJson(view, key, nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  if (stored === undefined && path.steps.length > 0) return NOT_AT_ROOT;
+  if (stored === undefined || path.steps.length === 0) {
+    if (condition === (stored === undefined ? 'xx' : 'nx')) return NULL;
+    const document = stored ?? { found: findKey(view, key, nowMs), deadlineMs: 0 };
+    yield* save(view, document, yield* parseJson(json), 'json.set');
     return OK;
   }
+  const value = yield* parseJson(json);
+  const document = { ...stored, root: yield* parseJson(stored.text) };
   const root = yield* withValue(document, path, value, condition);
   if (root === undefined) return NULL;
   if (root === 'not static') return WRONG_STATIC_PATH;
@@ -232,19 +238,20 @@ function* runDel(
   { key, path }: PathRequest,
   { nowMs }: RunContext,
 ): Slices<Reply> {
-  const document = yield* readJson(view, key, nowMs);
-  if (document === 'wrong-type') return WRONG_TYPE;
-  if (document === undefined) return integer(0);
+  const stored = findJson(view, key, nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  if (stored === undefined) return integer(0);
   if (path.steps.length === 0) {
-    removeKey(view, document.found);
+    removeKey(view, stored.found);
     view.notify?.('module', 'json.del', key);
     view.notify?.('generic', 'del', key);
     return integer(1);
   }
-  const spots = yield* topSpots(document.root, path);
+  const root = yield* parseJson(stored.text);
+  const spots = yield* topSpots(root, path);
   if (spots.length === 0) return integer(0);
   removeAll(spots);
-  yield* save(view, document, document.root, 'json.del');
+  yield* save(view, stored, root, 'json.del');
   return integer(spots.length);
 }
 

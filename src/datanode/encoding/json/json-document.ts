@@ -7,11 +7,19 @@ import { parseJson } from './json-parse.ts';
 import { jsonText, type TextBounds } from './json-text.ts';
 import { DEPTH_MAX, type Json, JsonError } from './json-value.ts';
 
-export interface JsonDocument {
+interface KeptJson {
   readonly found: Found;
   /** Milliseconds since 1970; 0: none. */
   readonly deadlineMs: number;
+}
+
+export interface JsonDocument extends KeptJson {
   readonly root: Json;
+}
+
+export interface StoredJson extends KeptJson {
+  /** Without a space. */
+  readonly text: Buffer;
 }
 
 const STORED: TextBounds = {
@@ -26,11 +34,23 @@ export function* readJson(
   key: Buffer,
   nowMs: number,
 ): Slices<JsonDocument | undefined | 'wrong-type'> {
+  const stored = findJson(view, key, nowMs);
+  if (stored === undefined || stored === 'wrong-type') return stored;
+  const { found, deadlineMs, text } = stored;
+  return { found, deadlineMs, root: yield* parseJson(text) };
+}
+
+/** The same, for who needs no more than its text. */
+export function findJson(
+  view: View,
+  key: Buffer,
+  nowMs: number,
+): StoredJson | undefined | 'wrong-type' {
   const found = findKey(view, key, nowMs);
   const { live } = found;
   if (live === undefined) return undefined;
   if (live.type !== 'json') return 'wrong-type';
-  return { found, deadlineMs: live.deadlineMs, root: yield* parseJson(live.body) };
+  return { found, deadlineMs: live.deadlineMs, text: live.body };
 }
 
 /** Takes the place of whatever is under the key. Throws JsonError when it is too large. */
