@@ -67,6 +67,7 @@ test('a script or a call without keys runs from every cluster port, as Redis tak
     }
     expect(await client.call('FCALL', 'anywhere', '0', 'c')).toBe('c');
   }
+  await connect(0).function('DELETE', 'anywhere');
 });
 
 test('who listens anywhere hears what a script publishes, once; a script that is loaded is everywhere', async () => {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -98,9 +98,12 @@ describe('Dockerfile', () => {
           scripts: { build: string };
         }
       ).scripts;
-      const [program, ...args] = `node_modules/.bin/${script} --showConfig`.split(' ');
+      const [compile = '', bundle = ''] = script.split(' && ');
+      const [program, ...args] = `node_modules/.bin/${compile} --showConfig`.split(' ');
       const { status, stdout } = spawnSync(program!, args, { cwd: stage, encoding: 'utf8' });
       expect(status, stdout).toBe(0);
+      const [node = '', file = ''] = bundle.split(' ');
+      expect([node, existsSync(join(stage, file))]).toEqual(['node', true]);
     } finally {
       rmSync(stage, { recursive: true });
     }

@@ -66,7 +66,9 @@ function keyed(args: CommandLine, command: Command | undefined): ZanRequest {
   const { keys, keysOf, subcommands, flags } = command;
   const waits = command.kind === 'write' && command.blocking !== undefined;
   const moves = keysOf !== undefined || flags.includes('movablekeys');
-  if (keys.first === 0 || moves || subcommands !== undefined || waits) {
+  // theirs have other paths, which would be taken for these
+  const isJson = command.group === 'json';
+  if (keys.first === 0 || moves || subcommands !== undefined || waits || isJson) {
     return wrong(INVALID_COMMAND);
   }
   if (args.length <= keys.first) return wrongCount(command.name);

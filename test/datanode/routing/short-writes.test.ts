@@ -20,6 +20,8 @@ const byThemselves = [
   ...['sinterstore', 'sunionstore', 'sdiffstore', 'zunionstore', 'zinterstore', 'zdiffstore'],
   ...['zrangestore', 'geosearchstore', 'bitop', 'rename', 'renamenx', 'copy', 'zan.clear'],
   ...['restore', 'restore-asking', 'flushall', 'flushdb', 'exec', 'watch', 'kv.once'],
+  ...['json.numincrby', 'json.nummultby', 'json.strappend', 'json.toggle', 'json.arrappend'],
+  ...['json.arrinsert', 'json.arrpop', 'json.arrtrim'],
 ];
 
 test('every write of the table is one, or known to go by itself', () => {

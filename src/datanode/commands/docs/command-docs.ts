@@ -44,7 +44,6 @@ export const aclCategories: readonly string[] = [
   'hyperloglog',
   'geo',
   'stream',
-  'json',
   'pubsub',
   'admin',
   'fast',

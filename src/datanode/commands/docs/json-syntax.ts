@@ -1,7 +1,7 @@
 /** Of JSON documents, what `command-syntax.ts` has of the others. */
 export const json = `
 json.arrappend key path value:string+
-json.arrindex key path value:string range=(start:integer [stop:integer])
+json.arrindex key path value:string range=[start:integer [stop:integer]]
 json.arrinsert key path index value:string+
 json.arrlen key [path]
 json.arrpop key path=[path [index]]

@@ -16,7 +16,7 @@ import type { Slices } from '../../encoding/steps/slices.ts';
 import type { View } from '../../encoding/txn/view.ts';
 import { array, bulk, EMPTY_ARRAY, integer, NULL, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
-import { argument, shownText, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
+import { argument, shownText, WRONG_TYPE, word } from '../rows/args.ts';
 import { ArgumentError, type Command, type RunContext, read } from '../rows/command.ts';
 import {
   column,
@@ -169,7 +169,6 @@ function parseDebug(args: readonly Buffer[]): PathRequest {
     const given = shownText(what);
     throw new ArgumentError(`ERR unknown subcommand '${given}', try JSON.DEBUG MEMORY key [path]`);
   }
-  if (args[2] === undefined) throw wrongArity('json.debug|memory');
   return parseKeyPath(args.slice(1));
 }
 
@@ -220,7 +219,7 @@ export const jsonGetCommands: readonly Command[] = [
   read({
     ...column,
     name: 'json.debug',
-    arity: -2,
+    arity: -3,
     flags: ['readonly'],
     keys: { first: 2, last: 2, step: 1 },
     summary: 'Reports how much memory values take.',

@@ -35,7 +35,7 @@ export const NO_DOCUMENT = error(
 
 /** Columns of all rows. */
 export const column = {
-  categories: ['json'],
+  categories: [],
   group: 'json',
   keys: FIRST_KEY,
   since: '8.0.0',

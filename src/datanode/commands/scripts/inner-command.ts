@@ -87,8 +87,10 @@ export function isKnown({ resolve, context }: Ground, line: Line): boolean {
  */
 function isUnknown(row: Command, line: Line, { applyVersion }: RunContext): boolean {
   if (row.subcommands !== undefined && line.length > 1) return true;
-  if (applyVersion === undefined || row.refusedBefore) return false;
-  return (row.appliesFrom?.(line) ?? 0) > applyVersion;
+  if (applyVersion === undefined || row.refusedBefore === 'itself') return false;
+  // builds that have the command, too, refuse only what is new in it
+  const asked = row.refusedBefore ? line.slice(0, 1) : line;
+  return (row.appliesFrom?.(asked) ?? 0) > applyVersion;
 }
 
 function mayChange({ kind, name }: Command): boolean {

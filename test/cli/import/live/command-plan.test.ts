@@ -34,7 +34,7 @@ describe('what a source tells its replicas', () => {
     ['PFCOUNT a1', ['ignore']],
     ['FLUSHALL', ['flush']],
     ['FUNCTION LOAD x', ['function']],
-    ['JSON.SET a1 . 1', ['refuse']],
+    ['BF.ADD a1 1', ['refuse']],
     ['SWAPDB 0 1', ['stop']],
     ['MULTI', ['multi']],
   ])('%s', (text, lines) => {
