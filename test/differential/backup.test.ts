@@ -24,7 +24,7 @@ function drawn(draw: Draw) {
   for (;;) {
     if (draw.chance(0.2)) draw.turn();
     const line = drawWrite(draw);
-    if (!ofFields.test(String(line[0])) && !/^flush/i.test(String(line[0]))) return line;
+    if (!ofFields.test(String(line[0])) && !/^(?:flush|json)/i.test(String(line[0]))) return line;
   }
 }
 

