@@ -76,7 +76,7 @@ export interface JsonCommands {
   jsonArrlen(key: Key, ...path: Variadic): Promise<Nested>;
   /**
    * Returns where a value is first found in the arrays at a path. `JSON.ARRINDEX key path value
-   * (start [stop])`
+   * [start [stop]]`
    */
   jsonArrindex(key: Key, path: Value, value: Value, ...range: Variadic): Promise<Nested>;
 }
