@@ -5,6 +5,7 @@
  * then the moment at which it stopped counts, and so it does for a little longer, until it is told.
  */
 import type { Call } from '../call.ts';
+import { callsByKey } from './calls-by-key.ts';
 import { Violation } from './checker.ts';
 import { faultOfRead } from './stale-reads.ts';
 
@@ -39,13 +40,7 @@ export function checkCaches(
   standstills: ReadonlyMap<string, readonly Standstill[]>,
   boundMs: number,
 ): void {
-  const calls = new Map<string, Call[]>();
-  for (const call of history) {
-    const key = call.words[1]!;
-    const same = calls.get(key) ?? [];
-    calls.set(key, same);
-    same.push(call);
-  }
+  const calls = callsByKey(history);
   for (const one of kept) {
     const { by, node, key, value, sinceMs, untilMs, end } = one;
     const atMs = Math.max(sinceMs, judgedAt(one, standstills.get(node) ?? []));

@@ -5,6 +5,7 @@
  * began. Counters only grow: theirs is bounded from both sides.
  */
 import { type Call, textOf } from '../call.ts';
+import { callsByKey } from './calls-by-key.ts';
 import { Violation } from './checker.ts';
 
 export interface StaleRead {
@@ -32,13 +33,7 @@ export function checkStaleReads(
   history: readonly Call[],
   boundMs: number,
 ): void {
-  const calls = new Map<string, Call[]>();
-  for (const call of history) {
-    const key = call.words[1]!;
-    const same = calls.get(key) ?? [];
-    calls.set(key, same);
-    same.push(call);
-  }
+  const calls = callsByKey(history);
   for (const read of reads) {
     const fault = faultOfRead(read, calls.get(read.key) ?? [], boundMs);
     if (fault === undefined) continue;
