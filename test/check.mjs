@@ -16,13 +16,12 @@ const scripts = {
   floors: 'floors',
 };
 
-/** Runs them all; `started` is given each child. Resolves with how many passed and failed. */
+/** Runs them all; `started` is given each child. Resolves with how many passed and which failed. */
 export async function check(started = () => {}) {
-  const verdicts = await Promise.all(
-    Object.entries(scripts).map(([name, script]) => checked(name, script, started)),
-  );
-  const passed = verdicts.filter(Boolean).length;
-  return { passed, failed: verdicts.length - passed };
+  const names = Object.keys(scripts);
+  const verdicts = await Promise.all(names.map((name) => checked(name, scripts[name], started)));
+  const failed = names.filter((_, at) => !verdicts[at]);
+  return { passed: names.length - failed.length, failed };
 }
 
 /** Prints what the script said once it has ended; resolves with whether all was well. */
@@ -41,5 +40,5 @@ export function checked(name, script, started = () => {}) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { failed } = await check();
-  process.exitCode = failed === 0 ? 0 : 1;
+  process.exitCode = failed.length === 0 ? 0 : 1;
 }

@@ -19,6 +19,8 @@ const results = join(root, '.cache');
 const began = Date.now();
 let passed = 0;
 let failed = 0;
+/** Said once more in the end: a report may show the last lines only. */
+const failures = [];
 
 /** Programs that tests drive, and the Debian package of each. */
 const programs = {
@@ -81,8 +83,7 @@ if (asked.length > 0) {
   step('every command ran', process.execPath, [join(root, 'test', 'covered-commands.mjs'), sent]);
 }
 process.stdout.write(`\nall tests took ${seconds(began)}\n`);
-process.stdout.write(`${passed} passed, ${failed} failed\n`);
-process.exit(failed === 0 ? 0 : 1);
+end(failed === 0 ? 0 : 1);
 
 function checkNode() {
   const refusal = refusalOfNode(process.versions.node);
@@ -121,8 +122,8 @@ function installPrograms() {
   const still = missingPrograms();
   if (still.length === 0) return;
   process.stderr.write(`${packages.join(', ')} installed, and ${still.join(', ')} not found\n`);
-  process.stdout.write(`${passed} passed, ${failed + 1} failed\n`);
-  process.exit(1);
+  failed++;
+  end(1);
 }
 
 /** Names of programs, and packages of libraries. */
@@ -166,19 +167,20 @@ function step(name, command, args) {
   const { status } = spawn(command, args);
   if (status === 0) passed++;
   else failed++;
-  say(`${status === 0 ? 'ok' : 'FAILED'}  ${name}  ${seconds(began)}`);
+  tell(status === 0, `${name}  ${seconds(began)}`);
 }
 
 /** dist is what tests of whole processes start. */
 async function built() {
   const isBuilt = await checked('build', 'build');
-  return isBuilt ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+  return isBuilt ? { passed: 1, failed: [] } : { passed: 0, failed: ['build'] };
 }
 
 async function count(verdicts) {
   const counts = await verdicts;
   passed += counts.passed;
-  failed += counts.failed;
+  failed += counts.failed.length;
+  failures.push(...counts.failed.map((name) => `FAILED  ${name}; its words are above`));
 }
 
 /** Behind everything else on this machine; resolves with its exit code and what it has said. */
@@ -221,35 +223,47 @@ async function vitest(name, args, where) {
   process.stdout.write(said);
   const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   passed += report?.numPassedTests ?? 0;
-  const failures = report?.numFailedTests ?? 0;
+  const failedTests = report?.numFailedTests ?? 0;
   // A file that does not load, or an error outside any test, fails the run without a failed test.
-  const outside = status !== 0 && failures === 0;
-  failed += outside ? 1 : failures;
+  const outside = status !== 0 && failedTests === 0;
+  failed += outside ? 1 : failedTests;
   if (outside)
-    say(`FAILED  ${name}: a file does not load, or an error outside any test; see above`);
+    tell(false, `${name}: a file does not load, or an error outside any test; see above`);
   for (const suite of report?.testResults ?? []) {
     const time = ((suite.endTime - suite.startTime) / 1000).toFixed(1);
-    say(
-      `${suite.status === 'passed' ? 'ok' : 'FAILED'}  ${suite.name.slice(root.length + 1)}  ${time} s`,
-    );
-    sayWhy(suite);
+    const why = suite.status === 'passed' ? [] : reasons(suite);
+    tell(suite.status === 'passed', `${suite.name.slice(root.length + 1)}  ${time} s`, why);
   }
   say(`${name} took ${seconds(began)}`);
 }
 
-/** Beside the name of a file that failed: a report may show no more than the lines around it. */
-function sayWhy(suite) {
-  if (suite.status === 'passed') return;
-  if (suite.message) say(indented(suite.message, 12));
-  for (const { status, fullName, failureMessages } of suite.assertionResults) {
-    if (status !== 'failed') continue;
-    say(`  in  ${fullName}`);
-    for (const message of failureMessages) say(indented(message, 12));
-  }
+/** One line of the result; what failed is kept for the end. */
+function tell(isWell, what, why = []) {
+  const lines = [`${isWell ? 'ok' : 'FAILED'}  ${what}`, ...why];
+  if (!isWell) failures.push(...lines);
+  lines.forEach(say);
+}
+
+/** Goes beside the name of a file that failed. */
+function reasons(suite) {
+  const whole = suite.message ? [indented(suite.message, 12)] : [];
+  const tests = suite.assertionResults.filter(({ status }) => status === 'failed');
+  const named = tests.map(({ fullName, failureMessages }) => [
+    `  in  ${fullName}`,
+    ...failureMessages.map((message) => indented(message, 12)),
+  ]);
+  return [...whole, ...named.flat()];
+}
+
+function end(code) {
+  failures.forEach(say);
+  say(`${passed} passed, ${failed} failed`);
+  process.exit(code);
 }
 
 function indented(text, linesMax) {
-  const lines = text.trim().split('\n').slice(0, linesMax);
+  const own = (line) => !line.includes('/node_modules/');
+  const lines = text.trim().split('\n').filter(own).slice(0, linesMax);
   return lines.map((line) => `      ${line}`).join('\n');
 }
 
@@ -257,8 +271,8 @@ function run(command, args) {
   const { status } = spawn(command, args);
   if (status === 0) return;
   process.stderr.write(`${command} ${args.join(' ')} failed with ${status}\n`);
-  process.stdout.write(`${passed} passed, ${failed + 1} failed\n`);
-  process.exit(1);
+  failed++;
+  end(1);
 }
 
 function spawn(command, args) {
