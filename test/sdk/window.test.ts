@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/common/clock.ts';
 import { Client } from '../../src/sdk/index.ts';
 import { laneOf, Window } from '../../src/sdk/window.ts';
 import { bulk, Peer, scriptedPlacedriver } from './peer.ts';
@@ -121,11 +122,17 @@ test('whose time is over as its turn comes is not sent', async () => {
     nodes: [{ name: 'n0', port: peer.port }],
     partitions: [{ leader: 'n0', replicas: ['n0'] }],
   });
+  let askedMs: number | undefined;
+  const monotonicMs = () => askedMs ?? systemClock.monotonicMs();
+  const clock: Clock = { ...systemClock, monotonicMs };
   const options = { placedrivers: ['p:1'], maxInFlight: 1, timeoutMs: 500, sessions: false };
-  const client = new Client(options, { get });
+  const client = new Client(options, { get, clock });
   try {
     await client.get('a');
+    // Asked in one instant: the look that finds one due finds all of them due.
+    askedMs = systemClock.monotonicMs();
     const calls = ['a', 'b', 'c'].map((key) => client.set(key, 1).then(String, ({ code }) => code));
+    askedMs = undefined;
     expect(await Promise.all(calls)).toEqual(['OUTCOME_UNKNOWN', 'TIMEOUT', 'TIMEOUT']);
     expect(peer.commands).toEqual(['GET a', 'SET a 1']);
   } finally {
