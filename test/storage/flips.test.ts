@@ -14,6 +14,7 @@ import { scale } from '../scale.ts';
 import { flipBitIn, flipSeed as seed, tellWrong } from './flip.ts';
 import { type FlipKind, type FlipPlace, FlipPlaces, flipKinds } from './flip-places.ts';
 import { LoneNode } from './lone-node.ts';
+import { inRounds, limitOf } from './rounds.ts';
 import { quiet, Truth, writeData } from './truth.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kvorum-flips-'));
@@ -55,7 +56,7 @@ test(
       flipKinds.map((kind) => [kind, new Map()]),
     );
     const failures: string[] = [];
-    for (let at = 0; at < scale.bitFlips; at++) {
+    await inRounds({ what: 'flips', count: scale.bitFlips }, async (at) => {
       const place = places.draw(kindOf(at, random), random);
       const verdict = judge(place, await open(place));
       if (typeof verdict === 'object') {
@@ -65,11 +66,11 @@ test(
         const row = counts.get(place.kind)!;
         row.set(verdict, (row.get(verdict) ?? 0) + 1);
       }
-    }
+    });
     print(counts);
     expect(failures).toEqual([]);
   },
-  60_000 + scale.bitFlips * 5_000,
+  limitOf(scale.bitFlips),
 );
 
 test('a value that goes bad under a running node is reported by the read, with file and offset', async () => {

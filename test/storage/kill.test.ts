@@ -10,6 +10,7 @@ import { eventually, pause, startCluster, type TestCluster } from '../cluster/cl
 import { Load } from '../cluster/load.ts';
 import { scale } from '../scale.ts';
 import { BulkLoad } from './bulk-load.ts';
+import { inRounds, limitOf } from './rounds.ts';
 
 const seed = process.env['KVORUM_KILL_SEED'] ?? '1';
 const NODES = ['datanode1', 'datanode2', 'datanode3'];
@@ -18,8 +19,8 @@ const AWAY_MS = 1_500;
 /** Of writes that are waited for before a kill, at most. */
 const WRITES_BETWEEN = 60;
 /** Before a kill, and for each thing that is waited for behind the last one. */
-const ROUND_WAIT_MS = 60_000;
-const WAIT_MS = 120_000;
+const ROUND_WAIT_MS = 240_000;
+const WAIT_MS = 240_000;
 
 let cluster: TestCluster | undefined;
 let load: Load | undefined;
@@ -73,9 +74,9 @@ test(
     const random = seededRandom(`kills ${seed}`);
     const kills = new Map<string, number>();
     const away = new Set<string>();
-    for (let round = 0; round < scale.randomKills; round++) {
+    await inRounds({ what: 'kills', count: scale.randomKills }, async () => {
       const wanted = random.below(5) === 0 ? 0 : random.below(WRITES_BETWEEN);
-      if (wanted > 0) await moreWrites(running, load, wanted);
+      if (wanted > 0) await moreWrites(running, load!, wanted);
       await pause(random.below(2_000));
       const victims = [NODES[random.below(NODES.length)]!];
       if (random.below(4) === 0) victims.push(NODES[random.below(NODES.length)]!);
@@ -92,7 +93,7 @@ test(
         };
         comingBack.add(setTimeout(start, random.below(5) === 0 ? AWAY_MS : 0));
       }
-    }
+    });
     await pause(AWAY_MS + 100);
     const before = load.acknowledged;
     await within(running, WAIT_MS, 'writes go on everywhere', () =>
@@ -113,7 +114,7 @@ test(
     expect([...violations, ...wrong]).toEqual([]);
   },
   // each wait ends before the test does, and says what did not come
-  5 * WAIT_MS + scale.randomKills * ROUND_WAIT_MS,
+  5 * WAIT_MS + limitOf(scale.randomKills),
 );
 
 async function moreWrites(running: TestCluster, load: Load, count: number): Promise<void> {

@@ -21,6 +21,7 @@ import { rangeRequestCodec } from '../../src/meta/embedded/messages.ts';
 import { put } from '../meta/embedded/store-life.ts';
 import { scale } from '../scale.ts';
 import { flipBitIn, flipSeed as seed, tellWrong } from './flip.ts';
+import { inRounds, limitOf } from './rounds.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kvorum-meta-flips-'));
 const image = join(root, 'image');
@@ -97,7 +98,7 @@ test(
     const names = readdirSync(image).sort();
     const counts = { reported: 0, 'cut newest': 0, harmless: 0 };
     const failures: string[] = [];
-    for (let at = 0; at < scale.bitFlips; at++) {
+    await inRounds({ what: 'flips of metadata', count: scale.bitFlips }, async (at) => {
       const name = names[at % names.length]!;
       const newest = name === log && at % 5 === 0;
       const size = readFileSync(join(image, name)).length;
@@ -109,11 +110,11 @@ test(
         failures.push(`${JSON.stringify(place)}: ${verdict}`);
         tellWrong(failures.at(-1)!);
       }
-    }
+    });
     process.stdout.write(`metadata store, seed ${seed}: ${JSON.stringify(counts)}\n`);
     expect(failures).toEqual([]);
   },
-  30_000 + scale.bitFlips * 1_000,
+  limitOf(scale.bitFlips),
 );
 
 interface Place {

@@ -20,6 +20,7 @@ import {
   recordRun,
   type Sent,
 } from './recorded-run.ts';
+import { inRounds, limitOf } from './rounds.ts';
 import { noStrace } from './strace.ts';
 
 const seed = process.env['KVORUM_POWER_SEED'] ?? '1';
@@ -58,19 +59,19 @@ describe.skipIf(noTracing !== undefined)('power that is lost', () => {
     'takes nothing that was acknowledged',
     async () => {
       const totals = new Totals('under load');
-      for (let at = 0; at < scale.powerLosses; at++) {
+      await inRounds({ what: 'losses of power', count: scale.powerLosses }, async (at) => {
         // some before the first acknowledgement: a data directory that is only being made
         const from = at % 8 === 0 ? 1 : serving;
         // and some soon after it, when not all has been synced for another reason
         const lines = at % 8 === 4 ? FIRST_LINES : first.history.end - from;
         const loss = { run: first, moment: from + random.below(lines) };
         await totals.lose(images, [loss], at);
-      }
+      });
       totals.print(first);
       expect(totals.failures).toEqual([]);
       expect(totals.acknowledged).toBeGreaterThan(1_000);
     },
-    300_000 + scale.powerLosses * 5_000,
+    limitOf(scale.powerLosses),
   );
 
   test(
@@ -89,16 +90,16 @@ describe.skipIf(noTracing !== undefined)('power that is lost', () => {
       const later = new PowerImages(second.history, dir, before);
       const opens = second.history.files[0]!.began;
       const replies = second.history.sent.find(({ bytes }) => bytes.includes('+OK'))!.ended;
-      for (let at = 0; at < losses; at++) {
+      await inRounds({ what: 'second losses', count: losses }, async (at) => {
         const end = at % 2 === 0 ? replies : second.history.end;
         const loss = { run: second, moment: opens + random.below(end - opens) };
         await totals.lose(later, [{ run: first, moment }, loss], at);
-      }
+      });
       totals.print(second);
       expect(totals.failures).toEqual([]);
       expect(totals.acknowledged).toBeGreaterThan(500);
     },
-    400_000 + scale.powerLosses * 5_000,
+    limitOf(scale.powerLosses),
   );
 });
 

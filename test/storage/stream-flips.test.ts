@@ -38,6 +38,7 @@ import {
 } from '../datanode/transport/nodes.ts';
 import { scale } from '../scale.ts';
 import { flipSeed as seed } from './flip.ts';
+import { inRounds, limitOf } from './rounds.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'kvorum-stream-flips-'));
 const nodes: TestNode[] = [];
@@ -134,7 +135,7 @@ test(
       inbox.receive(decodeSnapshotHeader(header), chunks, 1);
 
     const counts = { flips: 0, refused: 0, resumed: 0 };
-    for (let round = 0; round < scale.streamFlips; round++) {
+    await inRounds({ what: 'flips in flight', count: scale.streamFlips }, async (round) => {
       await eventually('n1 and n2 are connected', () => allReachable(sender, receiver));
       const id = round + 1;
       network.arm(random.below(bytes), random.below(8));
@@ -161,12 +162,12 @@ test(
       const received = inbox.take(INDEX)!;
       expect(digestOf(await readAll(received.engine, undefined, 1_000))).toBe(digestOf(pairs));
       await received.engine.close();
-    }
+    });
     await engine.close();
     process.stdout.write(`snapshots in flight, seed ${seed}: ${JSON.stringify(counts)}\n`);
     // a stream that is refused is a flip that was noticed; none may go through
     expect(counts.refused).toBeGreaterThanOrEqual(counts.flips);
     expect(receiver.warnings.length + sender.warnings.length).toBeGreaterThan(0);
   },
-  30_000 + scale.streamFlips * 5_000,
+  limitOf(scale.streamFlips),
 );
