@@ -184,9 +184,30 @@ export function acknowledgedBefore(
   moment: number,
 ): number {
   let count = 0;
-  for (const { socket, bytes, ended } of history.sent) {
-    if (ended > moment || !socket.endsWith(`:${port}]`)) continue;
-    count += answersIn(bytes.toString('latin1'));
+  for (const { to, answers, ended } of answersOf(history)) {
+    if (ended <= moment && to === port) count += answers;
   }
   return count;
+}
+
+/** By history: each is asked about hundreds of moments. */
+const answersKnown = new WeakMap<History, readonly Answers[]>();
+
+interface Answers {
+  /** Port of who was answered. */
+  readonly to: number;
+  readonly answers: number;
+  readonly ended: number;
+}
+
+function answersOf(history: History): readonly Answers[] {
+  const known = answersKnown.get(history);
+  if (known !== undefined) return known;
+  const all = history.sent.map(({ socket, bytes, ended }) => ({
+    to: Number(/:(\d+)\]$/.exec(socket)?.[1]),
+    answers: answersIn(bytes.toString('latin1')),
+    ended,
+  }));
+  answersKnown.set(history, all);
+  return all;
 }
