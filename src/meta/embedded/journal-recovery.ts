@@ -1,5 +1,6 @@
 /** Reads the embedded store's files at start; judges damage, changes nothing that is in use. */
 import { type Disk, type DiskFile, readFile, replaceFile } from '../../common/disk.ts';
+import { isFull } from '../../common/disk-remedy.ts';
 import { isUnusable, KvorumError, messageOf, systemCodeOf } from '../../common/errors.ts';
 import { limits } from '../../common/limits.ts';
 import {
@@ -165,7 +166,7 @@ export function corrupt(path: string, what: string, cause?: unknown): KvorumErro
  * The log that was found, without what was never durable, to be written on. What was read of it must
  * not be lost again once it has been shown, and the sync of its last batch may have failed in a life
  * before: no later sync makes durable what is not written again, and behind such a hole nothing could
- * be read. So all of it is written anew, unless the disk is full: what it holds can be read then.
+ * be read. So all of it is written anew, unless there is no room: what it holds can be read then.
  */
 export async function reopenLog(
   { disk, dir }: { readonly disk: Disk; readonly dir: string },
@@ -175,7 +176,7 @@ export async function reopenLog(
   try {
     await replaceFile(disk, path, log);
   } catch (failure) {
-    if (systemCodeOf(failure) !== 'ENOSPC') throw failure;
+    if (!isFull(failure)) throw failure;
     await disk.removeTree(`${path}.tmp`);
     await disk.syncDir(dir);
   }

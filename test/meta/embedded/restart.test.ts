@@ -1,7 +1,7 @@
 /** What a life before this one has left with the system alone, and what becomes of it. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { limits } from '../../../src/common/limits.ts';
-import { contentsOf, put, StoreLife } from './store-life.ts';
+import { contentsOf, DIR, put, StoreLife } from './store-life.ts';
 
 test.each([
   [
@@ -37,6 +37,23 @@ test.each([
     await life.until(again.close());
   }
 });
+
+test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])(
+  'where the log cannot be written anew for %s, what it holds is there',
+  async (code) => {
+    const life = new StoreLife(code);
+    const store = await life.open();
+    await life.put(store, '/a', '1');
+    await life.until(store.close());
+    life.disk.failNext('pwrite', { code, path: `${DIR}/log-1.tmp` });
+    const again = await life.open();
+    expect(contentsOf(again)).toEqual({ '/a': '1' });
+    expect(await life.names()).toEqual(['log-1', 'snapshot-1']);
+    // nothing but the log that was to be was lacking
+    await life.put(again, '/b', '2');
+    await life.until(again.close());
+  },
+);
 
 describe('a process that was killed when a snapshot had its name, and that was not synced', () => {
   const killed = async (files: ReadonlyMap<string, Buffer>, seed: number) => {
