@@ -67,8 +67,9 @@ describe.each(versions)('%s', (version, Client) => {
       const publisher = doors[door]();
       expect(await publisher.publish(`${prefix}-a`, '1')).toBe(1);
       expect(await publisher.publish(`${prefix}-bc`, '2')).toBe(1);
-      await eventually(5_000, 'both messages arrive', async () => heard.length === 2);
-      expect(heard).toEqual([`${prefix}-a=1`, `${prefix}-b*:${prefix}-bc=2`]);
+      await eventually(30_000, 'both messages arrive', async () => heard.length === 2);
+      // a cluster's client sends each by any node: only what comes by one of them is in order
+      expect(heard.sort()).toEqual([`${prefix}-a=1`, `${prefix}-b*:${prefix}-bc=2`]);
       await subscriber.unsubscribe(`${prefix}-a`);
       expect(await publisher.publish(`${prefix}-a`, '3')).toBe(0);
     });
@@ -80,7 +81,7 @@ describe.each(versions)('%s', (version, Client) => {
     subscriber.on('smessage', (channel, text) => heard.push(`${channel}=${text}`));
     expect(await subscriber.ssubscribe(`${version}-shard`)).toBe(1);
     expect(await gateway(1).spublish(`${version}-shard`, 'x')).toBe(1);
-    await eventually(5_000, 'the message arrives', async () => heard.length === 1);
+    await eventually(30_000, 'the message arrives', async () => heard.length === 1);
     expect(heard).toEqual([`${version}-shard=x`]);
   });
 

@@ -268,7 +268,7 @@ describe.each([2, 3] as const)('node-redis, RESP%i', (protocol) => {
       await client.publish(channel, '1');
       await client.publish(`${channel} pq`, '2');
       await client.sPublish(`${channel} shard`, '3');
-      await eventually(5_000, 'three messages arrive', async () => heard.length === 3);
+      await eventually(30_000, 'three messages arrive', async () => heard.length === 3);
       expect(heard.sort()).toEqual(
         [`${channel}=1`, `${channel} pq=2`, `${channel} shard=3`].sort(),
       );
