@@ -1,5 +1,5 @@
 /** XREAD that waits, as the leader of its partition runs it. */
-import { textBytes, WRONG_TYPE } from '../../commands/rows/args.ts';
+import { textBytes } from '../../commands/rows/args.ts';
 import type { ReadCommand, ReadingForm, ReadRun } from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import {
@@ -45,12 +45,9 @@ export function firstRun(
   onConcrete: (line: CommandLine) => void,
 ): ReadRun {
   return (view, context) => {
-    const ids: Buffer[] = [];
-    for (const [at, id] of form.ids.entries()) {
-      const last = isLast(id) ? lastIdOf(view, form.keys[at]!, context.nowMs) : id;
-      if (last === 'wrong-type') return WRONG_TYPE;
-      ids.push(last);
-    }
+    const ids = form.ids.map((id, at) =>
+      isLast(id) ? (lastIdOf(view, form.keys[at]!, context.nowMs) ?? id) : id,
+    );
     const line = form.of(form.keys, ids);
     onConcrete(line);
     const prepared = row.prepare(line);
@@ -75,8 +72,9 @@ function isLast(id: Buffer): boolean {
   return textBytes(id).toString('latin1') === LAST;
 }
 
-function lastIdOf(view: View, key: Buffer, nowMs: number): Buffer | 'wrong-type' {
+/** Undefined for another type: the run itself tells that, behind what is wrong with earlier keys. */
+function lastIdOf(view: View, key: Buffer, nowMs: number): Buffer | undefined {
   const stream = readStream(view, key, nowMs);
-  if (stream === 'wrong-type') return stream;
+  if (stream === 'wrong-type') return undefined;
   return Buffer.from(formatStreamId(stream?.lastId ?? MIN_STREAM_ID));
 }

@@ -70,6 +70,9 @@ test('the last ID is told once, and what came behind it is read at any leader', 
   const asked = await ask(first, '1', 'XREAD BLOCK 0 STREAMS a b $ $');
   expect(asked).toBe('XREAD BLOCK 0 STREAMS a b 1-1 0-0');
   expect(await ask(first, '2', 'XREAD BLOCK 0 STREAMS a s $ $')).toMatch(/^-WRONGTYPE/);
+  // what is wrong is told key by key
+  expect(await ask(first, '3', 'XREAD BLOCK 0 STREAMS none s x $')).toMatch(/^-ERR Invalid/);
+  expect(await ask(first, '4', 'XREAD BLOCK 0 STREAMS s none $ x')).toMatch(/^-WRONGTYPE/);
   const wait = first.wait(request('1', asked));
   expect(await isOpen(wait)).toBe(true);
   first.handOver();
