@@ -39,6 +39,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'so it is in Redis 7.2 and 7.4',
   },
   {
+    commands: 'XREADGROUP BLOCK whose key or group goes',
+    differs: 'is told what it would be told if it asked now: NOGROUP or WRONGTYPE',
+    reason: 'so it is from 7.2 on; 7.0 has words of its own for both',
+  },
+  {
     commands: 'COMMAND GETKEYS of a malformed XREAD or XREADGROUP',
     differs: '7.0 tells half of what stands behind STREAMS, wherever that is; here there are none',
     reason: 'the command is refused: what it would read is nothing',
