@@ -8,6 +8,9 @@ import { join } from 'node:path';
 import type { Reply } from '../../../src/datanode/resp/reply.ts';
 import { decodeReply } from './reply-text.ts';
 
+/** Tells what hangs from what is slow. */
+const START_MS = 60_000;
+
 export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 export class RealRedis {
@@ -35,13 +38,13 @@ export class RealRedis {
     const path = join(directory, 'socket');
     const options = ['--port', '0', '--unixsocket', path, '--save', '', '--dir', directory];
     const child = spawn('redis-server', [...options, ...more], { stdio: 'ignore' });
-    for (let attempt = 0; ; attempt++) {
+    for (const untilMs = performance.now() + START_MS; ; ) {
       const socket = connect(path);
       try {
         await once(socket, 'connect');
         return new RealRedis(child, directory, socket);
       } catch (failure) {
-        if (attempt === 200) throw failure;
+        if (child.exitCode !== null || performance.now() > untilMs) throw failure;
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
     }
