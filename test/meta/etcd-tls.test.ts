@@ -164,7 +164,7 @@ describe.each(['etcd', 'embedded store'])('the %s', (kind) => {
     // the handshake may take longer than one call has, and a put that failed may have been made
     const answer = () => store.get('x').catch(({ code }) => code);
     await expect.poll(answer).toBeUndefined();
-    await store.put('/kvorum/renewed/a', 'c');
+    await other.put('/kvorum/renewed/a', 'c');
     await expect.poll(() => heard).toEqual(['list', 'put', 'put']);
     watch.close();
     await Promise.all([store.close(), other.close()]);
