@@ -43,10 +43,15 @@ function connect(node: number, port = cluster.gatewayPort(node)): Redis {
   return client;
 }
 
+/** Asked again while nobody says it: on a busy machine a node may be late with its answer. */
 async function leaderOf(partition: number): Promise<number> {
-  const { partitions } = await cluster.status();
-  const name = partitions.find((line) => line.partition === partition)!.leader!;
-  return Number(name.replace('datanode', '')) - 1;
+  let name: string | null | undefined;
+  await eventually(60_000, `partition ${partition} is led`, async () => {
+    const { partitions } = await cluster.status();
+    name = partitions.find((line) => line.partition === partition)?.leader;
+    return typeof name === 'string';
+  });
+  return Number(name!.replace('datanode', '')) - 1;
 }
 
 /** Its slot is of the first partition. */
@@ -207,23 +212,23 @@ test('others of the node are answered while a script runs that takes long', asyn
   await Promise.all(pinging.map((client) => client.ping()));
   let isOver = false;
   let longestMs = 0;
-  let pings = 0;
-  const beside = pinging.map(async (client) => {
+  const counts = pinging.map(() => 0);
+  const beside = pinging.map(async (client, at) => {
     while (!isOver) {
       const startedMs = performance.now();
       await client.ping();
       longestMs = Math.max(longestMs, performance.now() - startedMs);
-      pings++;
+      counts[at]!++;
     }
   });
   const busy = 'local n = 0 while true do n = n + 1 end';
   await expect(connect(leader).eval(busy, 1, `${tag}k`)).rejects.toThrow(/steps/);
   isOver = true;
   await Promise.all(beside);
-  console.log(`longest wait of ${pings} PINGs: ${longestMs.toFixed(1)} ms`);
-  expect(pings).toBeGreaterThan(100);
-  // far below what the script takes in one piece, whatever else the machine does
-  expect(longestMs).toBeLessThan(1_000);
+  const least = Math.min(...counts);
+  console.log(`${least} PINGs of each client, the longest took ${longestMs.toFixed(1)} ms`);
+  // in one piece it would leave two: one on its way when it begins, and the next when it has ended
+  expect(least).toBeGreaterThan(10);
 });
 
 test('there is nothing to kill, and nothing to step through', async () => {
