@@ -4,9 +4,9 @@
  * Plain JavaScript: it must run before anything is installed.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isBuilt } from './built.mjs';
 import { isInstalledAsLocked } from './locked-packages.mjs';
 import { refusalOfNode } from './node-version.mjs';
 
@@ -20,20 +20,10 @@ export function prepare() {
     say('installing the locked dependencies …');
     npm(['ci', '--no-audit', '--no-fund']);
   }
-  const built = join(root, 'dist', '.tsbuildinfo');
-  if (!existsSync(built) || newest(join(root, 'src')) > statSync(built).mtimeMs) {
+  if (!isBuilt(root)) {
     say('building …');
     npm(['run', '--silent', 'build']);
   }
-}
-
-function newest(directory) {
-  let time = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    time = Math.max(time, entry.isDirectory() ? newest(path) : statSync(path).mtimeMs);
-  }
-  return time;
 }
 
 function npm(args) {

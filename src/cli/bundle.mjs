@@ -5,13 +5,14 @@
  * its CPU. The other files of dist are the SDK's and those of tests; packages stay where they are.
  * Plain JavaScript: nothing is built yet when it runs.
  */
-import { rmSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { markBuilt, putInPlace } from './built.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const dist = join(root, 'dist');
+const beganMs = performance.timeOrigin;
 
 const program = await rolldown({
   input: { kvorum: join(root, 'src', 'cli', 'kvorum.ts') },
@@ -20,8 +21,7 @@ const program = await rolldown({
   // package.json says of the SDK that a module nobody uses may go; of the program, nothing is left out
   treeshake: false,
 });
-rmSync(join(dist, 'parts'), { recursive: true, force: true });
-await program.write({
+const { output } = await program.generate({
   dir: dist,
   format: 'esm',
   sourcemap: true,
@@ -29,3 +29,11 @@ await program.write({
   chunkFileNames: 'parts/[name]-[hash].js',
 });
 await program.close();
+const isEntry = ({ fileName }) => fileName === 'cli/kvorum.js';
+const files = [...output.filter((file) => !isEntry(file)), ...output.filter(isEntry)];
+putInPlace(
+  dist,
+  files.map(({ fileName, code, source }) => ({ name: fileName, bytes: code ?? source })),
+  beganMs,
+);
+markBuilt(dist, beganMs);
