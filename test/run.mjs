@@ -95,7 +95,8 @@ function checkNode() {
 function installPackages() {
   if (isInstalledAsLocked(root)) return;
   say('installing the locked npm packages …');
-  run('npm', ['ci', '--no-audit', '--no-fund']);
+  // dev: where NODE_ENV is production npm leaves out what tests need
+  run('npm', ['ci', '--include=dev', '--no-audit', '--no-fund']);
 }
 
 function installPrograms() {

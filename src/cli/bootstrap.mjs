@@ -18,7 +18,8 @@ if (refusal !== undefined) fail(refusal);
 export function prepare() {
   if (!isInstalledAsLocked(root)) {
     say('installing the locked dependencies …');
-    npm(['ci', '--no-audit', '--no-fund']);
+    // dev: where NODE_ENV is production npm leaves out what builds
+    npm(['ci', '--include=dev', '--no-audit', '--no-fund']);
   }
   if (!isBuilt(root)) {
     say('building …');
