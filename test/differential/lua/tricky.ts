@@ -505,4 +505,16 @@ export const tricky: Readonly<Record<string, readonly string[]>> = {
     'return redis.status_reply("x\\ny")',
     'return redis.call("del", "k", "h", "z", "s")',
   ],
+  'handlers of errors where there is no room': [
+    'local n=0 local e local function f() n=n+1 local ok,x=coroutine.resume(coroutine.create(f)) if not ok then e=e or x end end f() return {n,e}',
+    "local h=0 local ok,e=xpcall(function() error('x') end, setmetatable({}, {__call=function() h=h+1 return 'q' end})) return {h,tostring(e)}",
+    "local n,h,m=0,0,{} local function f() n=n+1 local d=n xpcall(f, function(e) h=h+1 m[#m+1]=d..tostring(e) local k=0 local function g() k=k+1 pcall(g) end g() m[#m+1]=k error('z') end) end f() return {n,h,m}",
+    "local m={} local n=0 local function f() n=n+1 local d=n m[#m+1]=d..tostring(select(2,xpcall(f, function(e) local k=0 local function g() k=k+1 local a,b=xpcall(g,function(q) return 'h'..q end) if not a then m[#m+1]=k..b end end g() return e end))) end f() local r={} for i=1,10 do r[i]=m[i] end return {n,#m,r}",
+    'local m={} local function f(d,at) if d==at then return xpcall(function() local a=nil+1 end, function(e) m[#m+1]=tostring(e) return e end) end return pcall(f,d+1,at) end for at=190,199 do m[#m+1]=at f(1,at) end return m',
+    "local m={} local function f(d,at) if d==at then return xpcall(function() error('q') end, function(e) m[#m+1]=tostring(e) return e end) end return pcall(f,d+1,at) end for at=190,199 do m[#m+1]=at f(1,at) end return m",
+    "local m={} local h=0 local function f(d,at) if d==at then return xpcall(function() error('q') end, function(e) h=h+1 error('q') end) end return select(2, pcall(f,d+1,at)) end for at=100,199,9 do h=0 local r={f(1,at)} m[#m+1]=at..' '..h..' '..tostring(r[1])..' '..tostring(r[2])  end return m",
+    "local m={} local h=0 local co=coroutine.wrap(function() local t=setmetatable({},{__index=function(t,k) return t[k+1] end}) return t[1] end) local r={xpcall(co,function(e) h=h+1 local k=0 local function g() k=k+1 pcall(g) end g() return h..' '..k..' '..tostring(e) end)} return {tostring(r[1]),r[2]}",
+    "local h=0 local ok,e=xpcall(error,function(e) h=h+1 error('y') end) return {h,tostring(e)}",
+    'local m={} local h=0 local function f(d,at) if d==at then return xpcall(error, function(e) h=h+1 m[#m+1]=tostring(e) return h end) end return pcall(f,d+1,at) end for at=196,199 do m[#m+1]=at f(1,at) end return m',
+  ],
 };

@@ -19,9 +19,16 @@ export const applyVersions = {
   redis84: 10,
   /** JSON documents: JSON.SET and its relatives, and what DUMP makes of one. */
   json: 10,
+  /** `xpcall` calls handlers of errors as deep as Lua does. */
+  deepHandlers: 11,
 } as const;
 
 /** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */
 export function isAsLaterRedis({ applyVersion }: { readonly applyVersion?: number }): boolean {
   return applyVersion === undefined || applyVersion >= applyVersions.laterRedis;
+}
+
+/** Whether `deepHandlers` holds, likewise. */
+export function handlesDeep({ applyVersion }: { readonly applyVersion?: number }): boolean {
+  return applyVersion === undefined || applyVersion >= applyVersions.deepHandlers;
 }

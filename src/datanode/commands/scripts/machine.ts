@@ -12,7 +12,7 @@ import { globalsOf, shareGlobals } from '../../lua/machine/globals.ts';
 import { Machine, type MachineLimits, type ScriptRun } from '../../lua/machine/machine.ts';
 import type { Proto } from '../../lua/syntax/proto.ts';
 import { LuaTable } from '../../lua/values/table.ts';
-import { isAsLaterRedis } from '../rows/apply-versions.ts';
+import { handlesDeep, isAsLaterRedis } from '../rows/apply-versions.ts';
 import type { RunContext } from '../rows/command.ts';
 import { redisLibrary } from './redis-library.ts';
 import type { ScriptCall } from './script-args.ts';
@@ -32,6 +32,7 @@ export const scriptGlobals = shareGlobals({
 export function scriptLimits(context: Pick<RunContext, 'applyVersion'>): MachineLimits {
   return {
     unpacksLess: !isAsLaterRedis(context),
+    handlesWhereCaught: !handlesDeep(context),
     steps: limits.scriptStepsMax,
     bytes: limits.scriptBytesMadeMax,
     pauseSteps: limits.scriptPauseSteps,

@@ -1,5 +1,6 @@
 /** Calls and returns. A call of the script is a frame of its thread: nothing here calls itself. */
 import { aOf, bOf, cOf } from '../syntax/opcodes.ts';
+import { LuaError } from '../values/error.ts';
 import type { LuaRun, NativeFunction } from '../values/function.ts';
 import { LuaTable } from '../values/table.ts';
 import type { LuaValue } from '../values/value.ts';
@@ -7,13 +8,13 @@ import { LuaClosure } from './closure.ts';
 import { runtimeError, typeError, UNNAMED } from './errors.ts';
 import { ALL, type Frame, RESULT, type Values } from './frame.ts';
 import { metamethod } from './metatables.ts';
+import { nest, raisedHere } from './nesting.ts';
 import { deliver } from './results.ts';
 import { ensureStack, popFrame, pushFrame, type Thread } from './thread.ts';
 import { closeUpvalues } from './upvalues.ts';
 
-/** Lua's own limits: of calls within each other, and of those that a library or the machine has made. */
+/** Lua's own limit of calls within each other; of those that a library or the machine has made see nesting.ts. */
 const CALLS_MAX = 20_000;
-const BOUNDARIES_MAX = 199;
 /** So many values are moved by one step. */
 const VALUES_PER_STEP = 16;
 
@@ -41,16 +42,16 @@ export function callFromWithin(
   result: number,
   target: number,
 ): void {
-  if (t.boundaries + t.boundariesBelow + 1 >= BOUNDARIES_MAX) {
-    throw runtimeError(t, 'C stack overflow');
-  }
-  t.boundaries += 1;
+  nest(t);
   const depth = t.depth;
   try {
     call(t, callee, count, wanted, result, target);
   } catch (failure) {
     // One that has not begun is not ended by the unwinding of frames.
-    if (t.depth === depth) t.boundaries -= 1;
+    if (t.depth === depth) {
+      if (failure instanceof LuaError) raisedHere(t, failure);
+      t.boundaries -= 1;
+    }
     throw failure;
   }
 }
@@ -229,6 +230,7 @@ function pushNative(
   frame.result = result;
   frame.target = target;
   frame.tailCalls = 0;
+  frame.handling = 0;
   t.machine.answer([]);
 }
 

@@ -1,18 +1,14 @@
 /** From one coroutine to another. */
 import { LuaError } from '../values/error.ts';
 import { call } from './calls.ts';
-import { runtimeError } from './errors.ts';
 import { ALL, RESULT, type Values } from './frame.ts';
+import { nestCoroutine } from './nesting.ts';
 import { ensureStack, type Thread } from './thread.ts';
-
-const NESTED_MAX = 199;
 
 /** The function is in the first register of one that has not begun. */
 export function resume(t: Thread, to: Thread, args: Values): void {
   if (to.status !== 'suspended') throw new LuaError(`cannot resume ${whyNot(to)} coroutine`, 0);
-  const below = t.boundaries + t.boundariesBelow + 1;
-  if (below >= NESTED_MAX) throw runtimeError(t, 'C stack overflow');
-  to.boundariesBelow = below;
+  nestCoroutine(t, to);
   to.resumer = t;
   t.status = 'normal';
   if (to.depth > 0) return t.machine.switchTo(to, args);

@@ -71,7 +71,7 @@ export function positionOf(t: Thread): Position | undefined {
   return undefined;
 }
 
-function prefixOf(t: Thread, at: number): string {
+export function prefixOf(t: Thread, at: number): string {
   const frame = t.frames[at]!;
   if (frame.closure === undefined) return '';
   return `${frame.closure.proto.shownSource}:${lineOf(t, frame)}: `;

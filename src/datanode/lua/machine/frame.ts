@@ -41,6 +41,8 @@ export class Frame {
   target = 0;
   /** How many calls have ended in this one (`return f()`): they are gone, but levels count them. */
   tailCalls = 0;
+  /** Of a library's function: so many calls count as under way that are not, while a handler of errors runs. */
+  handling = 0;
 }
 
 /** What a frame's call is for: given on to whoever takes the results. */

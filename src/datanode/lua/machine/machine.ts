@@ -18,6 +18,7 @@ import { resume, yieldValues } from './coroutines.ts';
 import { ALL, RESULT, type Values } from './frame.ts';
 import type { Globals } from './globals.ts';
 import { INSTRUCTIONS } from './instructions.ts';
+import { handleWithin } from './nesting.ts';
 import type { MachineRequest } from './requests.ts';
 import { deliver } from './results.ts';
 import { ensureStack, popFrame, Thread } from './thread.ts';
@@ -34,6 +35,8 @@ export interface MachineLimits {
   readonly callSteps: number;
   /** `unpack` gives fewer values than Lua has room for: as builds did. */
   readonly unpacksLess?: boolean;
+  /** `xpcall` calls its handler where it has caught the error, not where that was raised: as builds did. */
+  readonly handlesWhereCaught?: boolean;
 }
 
 export type HostRequest =
@@ -85,6 +88,10 @@ export class Machine implements Meter {
 
   get unpacksLess(): boolean {
     return this.limits.unpacksLess === true;
+  }
+
+  get handlesWhereCaught(): boolean {
+    return this.limits.handlesWhereCaught === true;
   }
 
   get bytesMade(): number {
@@ -276,6 +283,10 @@ export class Machine implements Meter {
         return request;
       case 'call':
         this.callForNative(t, request.callee, request.args);
+        return undefined;
+      case 'handle':
+        handleWithin(t, request.calls);
+        this.callForNative(t, request.handler, [request.error]);
         return undefined;
       case 'resume':
         resume(t, request.thread, request.args);

@@ -2,6 +2,7 @@
 import { aOf, offsetOf } from '../syntax/opcodes.ts';
 import { isTruthy } from '../values/value.ts';
 import { ALL, RESULT, type Values } from './frame.ts';
+import { endHandling } from './nesting.ts';
 import { ensureStack, type Thread } from './thread.ts';
 
 /** The frame below is the current one again. */
@@ -32,6 +33,7 @@ export function deliver(
       toRegisters(t, callee, wanted, values);
       break;
     case RESULT.native:
+      endHandling(t);
       t.machine.answer(values);
       break;
     default:

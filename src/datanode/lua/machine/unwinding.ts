@@ -7,6 +7,7 @@ import { positionOf, where } from './errors.ts';
 import { RESULT, type Values } from './frame.ts';
 import type { HostRequest } from './machine.ts';
 import { nameOfCalled } from './names.ts';
+import { endHandling, raisedHere } from './nesting.ts';
 import { popFrame, type Thread } from './thread.ts';
 import { closeUpvalues } from './upvalues.ts';
 
@@ -43,6 +44,7 @@ export function unwind(from: Thread, failure: unknown): HostRequest | undefined 
 function throwInto(t: Thread, run: LuaRun, error: LuaError): HostRequest | undefined | LuaError {
   let step: IteratorResult<LuaRequest, Values>;
   closeUpvalues(t, t.frame.base);
+  endHandling(t);
   try {
     step = run.throw(error);
   } catch (next) {
@@ -69,6 +71,11 @@ function dropFrame(t: Thread): void {
 function located(t: Thread, failure: unknown): LuaError {
   if (!(failure instanceof LuaError)) throw failure;
   t.machine.steps(ERROR_STEPS);
+  raisedHere(t, failure);
+  return inWords(t, failure).raisedWithin(failure.raised);
+}
+
+function inWords(t: Thread, failure: LuaError): LuaError {
   const { level, value } = worded(t, failure);
   const position = positionOf(t);
   const isText = typeof value === 'string' || typeof value === 'number';

@@ -10,6 +10,16 @@ export interface Position {
   readonly line: number;
 }
 
+/** What the calls around an error mean to a handler of it. */
+export interface Raised {
+  /** That a library or the machine had made, when it was raised. */
+  readonly calls: number;
+  /** What the handler is told instead, where its own call is one too many. */
+  readonly overflow?: string;
+  /** No handler is called. */
+  readonly isUnhandled?: boolean;
+}
+
 /** Raised by `error`, by an operation on the wrong type, by a library; any value may be raised. */
 export class LuaError extends Error {
   override readonly name = 'LuaError';
@@ -18,12 +28,18 @@ export class LuaError extends Error {
   readonly level: Level;
   /** Of errors that leave the machine. */
   readonly position: Position | undefined;
+  raised: Raised | undefined;
 
   constructor(value: LuaValue, level: Level = 1, position?: Position) {
     super(typeof value === 'string' ? value : 'an error that is no string');
     this.value = value;
     this.level = level;
     this.position = position;
+  }
+
+  raisedWithin(raised: Raised | undefined): this {
+    this.raised = raised;
+    return this;
   }
 }
 

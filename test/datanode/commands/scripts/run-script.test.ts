@@ -344,6 +344,25 @@ test.each([
   expect(called.slice(0, told.length)).toBe(told);
 });
 
+test.each([
+  [applyVersions.deepHandlers, '"122 error in error handling"'],
+  [applyVersions.deepHandlers - 1, '"221 error in error handling"'],
+])(
+  'in an entry of version %i xpcall asks a handler as often as builds of it',
+  async (applyVersion, told) => {
+    const replica = await Replica.open({ applyVersion });
+    const body = `local asked = 0
+    local function handler() asked = asked + 1 error('again') end
+    local function within(calls)
+      if calls == 0 then return xpcall(error, handler) end
+      return select(2, pcall(within, calls - 1))
+    end
+    local _, said = within(99)
+    return asked .. ' ' .. tostring(said)`;
+    expect(await replica.apply(1, 'EVAL', body, '0')).toBe(told);
+  },
+);
+
 test('in a transaction it is one of its commands', async () => {
   const exec = encodeExec(
     [

@@ -4,7 +4,11 @@ import { LuaError } from '../../values/error.ts';
 import { type Library, type LuaRun, native } from '../../values/function.ts';
 import { LuaTable } from '../../values/table.ts';
 import { isTruthy, type LuaValue } from '../../values/value.ts';
+import { isFunction } from '../calls.ts';
 import type { Values } from '../frame.ts';
+import type { Machine } from '../machine.ts';
+import { IN_HANDLING, nextHandling } from '../nesting.ts';
+import type { MachineRun } from '../requests.ts';
 import { checkAny } from './arguments.ts';
 
 /** So often an error of the handler of errors is given to the handler. */
@@ -46,12 +50,46 @@ function caught(value: LuaValue): Values {
   return isText ? [message] : [value, message];
 }
 
-const xpcall = native('xpcall', (args) => {
+const xpcall = native('xpcall', (args, meter) => {
   if (args.length < 2) refuse(2, 'xpcall', 'value expected');
-  return handledCall(args[0], args[1]);
+  const isAsBefore = (meter as Machine).handlesWhereCaught;
+  return isAsBefore
+    ? handledWhereCaught(args[0], args[1])
+    : (handledCall(args[0], args[1]) as LuaRun);
 });
 
-function* handledCall(callee: LuaValue, handler: LuaValue): LuaRun {
+/**
+ * Lua calls the handler where the error was raised, as one call more, and once more for an error of the handler
+ * itself, until there is no room even for handlers. Here the calls in between are over, but count.
+ */
+function* handledCall(callee: LuaValue, handler: LuaValue): MachineRun {
+  let failure: LuaError;
+  try {
+    const results = yield { kind: 'call', callee, args: [] };
+    return [true, ...results];
+  } catch (thrown) {
+    failure = asLuaError(thrown);
+  }
+  while (isFunction(handler)) {
+    const next = nextHandling(failure);
+    if (next === undefined) break;
+    try {
+      const results = yield { kind: 'handle', handler, ...next };
+      return [false, results[0]];
+    } catch (thrown) {
+      failure = asLuaError(thrown);
+    }
+  }
+  return [false, IN_HANDLING];
+}
+
+function asLuaError(failure: unknown): LuaError {
+  if (!(failure instanceof LuaError)) throw failure;
+  return failure;
+}
+
+/** As builds did whose entries are of an older version. */
+function* handledWhereCaught(callee: LuaValue, handler: LuaValue): LuaRun {
   let raised: LuaValue;
   try {
     const results = yield { kind: 'call', callee, args: [] };
@@ -69,7 +107,7 @@ function* handledCall(callee: LuaValue, handler: LuaValue): LuaRun {
       raised = failure.value;
     }
   }
-  return [false, 'error in error handling'];
+  return [false, IN_HANDLING];
 }
 
 export const errors: Library = { error, assert, pcall, xpcall };
