@@ -29,5 +29,5 @@ function lines(reply: Reply, indent: string): string[] {
 function alike(text: string): string {
   return text
     .replace(/\b(table|function|thread|userdata): (?:builtin: )?(?:0x)?[0-9a-f]+/g, '$1: address')
-    .replace(/-nan\b/g, 'nan');
+    .replace(/-nan/g, 'nan');
 }
