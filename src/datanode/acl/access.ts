@@ -255,6 +255,15 @@ export class Access implements AclView {
     return this.#log.newest(count);
   }
 
+  /** What was refused, for INFO. */
+  get refusals(): AclLog['counts'] {
+    return this.#log.counts;
+  }
+
+  resetStatistics(): void {
+    this.#log.resetCounts();
+  }
+
   resetLog(): void {
     this.#log.reset();
   }

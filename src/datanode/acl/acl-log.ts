@@ -6,16 +6,31 @@ const SAME_WITHIN_MS = 60_000;
 
 export type Refusal = Pick<AclLogEntry, 'reason' | 'context' | 'object' | 'user' | 'client'>;
 
+function noCounts(): Record<AclLogEntry['reason'], number> {
+  return { command: 0, key: 0, channel: 0, auth: 0, namespace: 0 };
+}
+
 export class AclLog {
   readonly #entriesMax: () => number;
   #entries: AclLogEntry[] = [];
   #nextId = 0;
+  #counts = noCounts();
 
   constructor(entriesMax: () => number) {
     this.#entriesMax = entriesMax;
   }
 
+  /** Since the start or CONFIG RESETSTAT; that the log is short or emptied changes nothing. */
+  get counts(): Readonly<Record<AclLogEntry['reason'], number>> {
+    return this.#counts;
+  }
+
+  resetCounts(): void {
+    this.#counts = noCounts();
+  }
+
   add(refusal: Refusal, nowMs: number): void {
+    this.#counts[refusal.reason]++;
     const { reason, context, user } = refusal;
     const object = refusal.object.slice(0, limits.shownArgumentBytesMax);
     const at = this.#entries.findIndex(

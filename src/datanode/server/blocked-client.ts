@@ -24,6 +24,10 @@ export interface BlockedRequest {
   readonly id: Buffer;
   readonly place: LanePlace;
   readonly line: CommandLine;
+  /** Which it waits for. */
+  readonly keys: readonly Buffer[];
+  /** It reads for a group of consumers. */
+  readonly isOfGroup: boolean;
   readonly protocol: Protocol;
   /** It takes nothing: there is no unknown outcome, and nothing to confirm. */
   readonly onlyReads: boolean;

@@ -6,7 +6,7 @@
 import { LazyAbort } from '../../common/lazy-abort.ts';
 import { limits } from '../../common/limits.ts';
 import type { ByteStream } from '../../common/network.ts';
-import type { Queued } from '../commands/rows/node-context.ts';
+import type { Queued, Traffic } from '../commands/rows/node-context.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
 import { heldBytes } from '../resp/argument-memory.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
@@ -49,6 +49,7 @@ type StreamWorld = Pick<
 >;
 
 export class ClientStream {
+  #readBytes = 0;
   readonly output: Output;
   readonly room: ReplyRoom;
   /** The client has gone: what it asked for need not be answered. */
@@ -115,8 +116,13 @@ export class ClientStream {
     return this.#closed;
   }
 
-  get queued(): Omit<Queued, 'transaction'> {
+  get queued(): Omit<Queued, 'transaction' | 'watched'> {
     return this.#replies.queued(this.#stream.bufferedBytes);
+  }
+
+  /** So many bytes came and went. */
+  get traffic(): Traffic {
+    return { inputBytes: this.#readBytes, outputBytes: this.output.writtenBytes };
   }
 
   /** Takes its place among the replies, whatever was asked for. */
@@ -193,6 +199,8 @@ export class ClientStream {
   #onData(chunk: Buffer): void {
     if (this.#closing) return;
     this.#world.stats.inputBytes += chunk.length;
+    this.#world.stats.reads++;
+    this.#readBytes += chunk.length;
     this.#walk(chunk);
     // a pipeline becomes one batch per partition because lanes start only when it has been read
     this.#owner.lanes.start();

@@ -18,6 +18,8 @@ import type { WaitingClients } from './waiting-clients.ts';
 /** A client, whatever door it came through. */
 export interface ClientConnection {
   readonly session: Session;
+  /** How many keys it watches. */
+  readonly watched: number;
   /** Answers what is under way, takes nothing more, and closes. */
   finish(): void;
   destroy(): void;

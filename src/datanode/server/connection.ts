@@ -77,7 +77,8 @@ export class Connection {
       subscriber: createSubscriber((one) => this.#pushes.push(one.encoded(this.session.protocol))),
       closeAfterReply: () => this.#takeNoMore(),
       kill: () => this.#stream.destroy(),
-      queued: () => ({ ...this.#stream.queued, transaction: this.#transaction.queued }),
+      queued: () => ({ ...this.#stream.queued, ...this.#transaction.counts }),
+      traffic: () => this.#stream.traffic,
       taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.tell(reply, this.#shown),
       invalidate: (one) =>
@@ -107,6 +108,11 @@ export class Connection {
     this.#pushes = new PushOutlet(this.#stream.output, world, () => this.#stream.askFlush());
     this.#exclusiveGround = this.#createExclusiveGround();
     this.#stream.open();
+  }
+
+  /** How many keys it watches. */
+  get watched(): number {
+    return this.#transaction.counts.watched;
   }
 
   /** Answers what is under way, takes nothing more, and closes. */
@@ -222,6 +228,7 @@ export class Connection {
   /** To those who monitor: to this client itself, if it is one, behind the reply. */
   #show(slot: ReplySlot, command: Command, line: CommandLine, queue?: ExecTarget['queue']): void {
     const { watch } = this.#world;
+    this.session.commandsRun += 1 + (queue?.length ?? 0);
     this.#shown = slot;
     if (queue !== undefined) watch.beginsAll(this.session, () => linesOf(queue));
     watch.begins(this.session, command, line);

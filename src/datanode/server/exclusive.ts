@@ -42,6 +42,9 @@ export interface BlockingTarget {
   readonly timeoutMs: number;
   /** It may be kept for hours: in memory of its own, not in a piece that many requests share. */
   readonly line: CommandLine;
+  /** What it waits for, and whether it does for a group of consumers. */
+  readonly keys: readonly Buffer[];
+  readonly isOfGroup: boolean;
   readonly partition: PartitionId;
 }
 
@@ -55,8 +58,9 @@ export function blockingTarget(
   if (command.blocking === undefined) return undefined;
   const form = command.blocking(args);
   if (form === undefined) return undefined;
-  const { timeoutMs } = form;
-  return { kind: 'blocking', command, timeoutMs, line: ownList(args), partition };
+  const { timeoutMs, keys } = form;
+  const isOfGroup = 'group' in form && form.group !== undefined;
+  return { kind: 'blocking', command, timeoutMs, line: ownList(args), keys, isOfGroup, partition };
 }
 
 export interface ExclusiveGround {
@@ -155,7 +159,7 @@ function runParts(
 function runBlocking(
   ground: ExclusiveGround,
   { args, slot }: WaitingRequest,
-  { command, timeoutMs, partition }: BlockingTarget,
+  { command, timeoutMs, keys, isOfGroup, partition }: BlockingTarget,
 ): void {
   const { clock, watch, session, logger } = ground;
   const arrivedMs = clock.monotonicMs();
@@ -169,7 +173,9 @@ function runBlocking(
   const place = ground.place(partition);
   const { protocol } = slot;
   const onlyReads = command.kind === 'read';
-  const blocked = ground.block({ place, line: args, protocol, onlyReads, timeoutMs });
+  const blocked = ground.block({
+    ...{ place, line: args, keys, isOfGroup, protocol, onlyReads, timeoutMs },
+  });
   session.blocked = { end: (how) => blocked.end(how) };
   blocked.reply.then(
     (reply) => finish(reply),

@@ -11,7 +11,7 @@ const REPLIES_HELD =
 
 export class HeldByClient {
   readonly #stream: ByteStream;
-  readonly #world: Pick<ConnectionWorld, 'logger' | 'requests' | 'replies'>;
+  readonly #world: Pick<ConnectionWorld, 'logger' | 'requests' | 'replies' | 'stats'>;
   readonly #output: Output;
   /** It has gone, or is about to. */
   #isOver = false;
@@ -20,7 +20,7 @@ export class HeldByClient {
 
   constructor(
     stream: ByteStream,
-    world: Pick<ConnectionWorld, 'logger' | 'requests' | 'replies'>,
+    world: Pick<ConnectionWorld, 'logger' | 'requests' | 'replies' | 'stats'>,
     output: Output,
   ) {
     this.#stream = stream;
@@ -56,6 +56,7 @@ export class HeldByClient {
   #letGo(text: string, heldBytes: number): void {
     this.#isOver = true;
     this.#output.forgetShared();
+    this.#world.stats.evicted++;
     this.#world.logger.warn(text, { client: this.#stream.remote, heldBytes });
     this.#stream.destroy();
   }

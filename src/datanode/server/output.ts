@@ -53,6 +53,10 @@ export class Output {
     return this.#stream.bufferedBytes + this.#writer.length + this.#replies.readyBytes;
   }
 
+  get writtenBytes(): number {
+    return this.#writtenBytes;
+  }
+
   /** Of those, near enough, what others may be sent as well. */
   get sharedBytes(): number {
     if (this.#shared.length === 0) return 0;
@@ -146,6 +150,7 @@ export class Output {
   #write(bytes: Buffer = this.#writer.take()): void {
     if (bytes.length === 0) return;
     this.#world.stats.outputBytes += bytes.length;
+    this.#world.stats.writes++;
     this.#writtenBytes += bytes.length;
     this.#stream.write(bytes);
     if (this.#stream.bufferedBytes === 0) this.#writer.rewind();

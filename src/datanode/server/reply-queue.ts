@@ -44,7 +44,7 @@ export class ReplyQueue {
   }
 
   /** `writtenBytes`: what was written and not taken by the client. */
-  queued(writtenBytes: number): Omit<Queued, 'transaction'> {
+  queued(writtenBytes: number): Omit<Queued, 'transaction' | 'watched'> {
     const replyBytes = this.#readyBytes + writtenBytes;
     return { requestBytes: this.#requestBytes, replies: this.length, replyBytes };
   }

@@ -199,11 +199,17 @@ export class RedisServer {
       connectedClients: this.#connections.size,
       clientBuffers: this.#rates.clientBuffers(),
       blockedClients: this.#waiting.size + this.#watch.clientPause.waiting,
+      waits: this.#waiting.counts,
+      watches: this.#watches(),
+      refusals: this.#access.refusals,
+      evictedClients: stats.evicted,
       totalConnections: stats.connections,
       totalCommands: stats.commands,
       rejectedConnections: stats.rejected,
       inputBytes: stats.inputBytes,
       outputBytes: stats.outputBytes,
+      socketReads: stats.reads,
+      socketWrites: stats.writes,
       errorReplies: stats.errorReplies,
       rates: this.#rates.rates(),
       commandStats: stats.byCommand,
@@ -320,8 +326,18 @@ export class RedisServer {
     return [...this.#connections].map((connection) => connection.session);
   }
 
+  #watches(): ServerInfo['watches'] {
+    let [clients, keys] = [0, 0];
+    for (const { watched } of this.#connections) {
+      if (watched > 0) clients++;
+      keys += watched;
+    }
+    return { clients, keys };
+  }
+
   #resetStatistics(): void {
     this.#stats.reset();
+    this.#access.resetStatistics();
     this.#rates.reset();
     this.#options.meters.reset();
     this.#options.pubsub.resetStatistics();

@@ -1,7 +1,7 @@
 /** What a connection knows about its client; commands like HELLO and CLIENT read and change it. */
 import type { Namespace } from '../../common/ids.ts';
 import type { Delivery, Subscriber } from '../commands/pubsub/pubsub-port.ts';
-import type { Door, Queued, Session } from '../commands/rows/node-context.ts';
+import type { Door, Queued, Session, Traffic } from '../commands/rows/node-context.ts';
 import type { Protocol, Reply } from '../resp/reply.ts';
 
 export interface SessionStart {
@@ -17,6 +17,7 @@ export interface SessionStart {
   push(reply: Reply): void;
   invalidate(delivery: Delivery): void;
   queued(): Queued;
+  traffic(): Traffic;
   taken(): Promise<void>;
 }
 
@@ -48,5 +49,6 @@ export function createSession(start: SessionStart): Session {
     tracking: undefined,
     lastCommand: '',
     lastCommandMs: start.connectedMs,
+    commandsRun: 0,
   };
 }

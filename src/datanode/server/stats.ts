@@ -15,6 +15,11 @@ export class ServerStats {
   commands = 0;
   inputBytes = 0;
   outputBytes = 0;
+  /** Pieces that came from sockets, and that were handed to them. */
+  reads = 0;
+  writes = 0;
+  /** Clients that were let go because all of them took too much memory. */
+  evicted = 0;
   errorReplies = 0;
   readonly byCommand = new Map<string, CommandStat>();
   readonly byErrorCode = new Map<string, number>();
@@ -49,6 +54,9 @@ export class ServerStats {
     this.commands = 0;
     this.inputBytes = 0;
     this.outputBytes = 0;
+    this.reads = 0;
+    this.writes = 0;
+    this.evicted = 0;
     this.errorReplies = 0;
     this.byCommand.clear();
     this.byErrorCode.clear();

@@ -6,6 +6,7 @@
 import type { GroupId, Namespace, PartitionId } from '../../common/ids.ts';
 import { selectedNamespace } from '../commands/connection/connection.ts';
 import type { Command, NodeCommand, WriteCommand } from '../commands/rows/command.ts';
+import type { Queued as ClientQueued } from '../commands/rows/node-context.ts';
 import { carrying } from '../commands/sessions/once.ts';
 import { ExecWriter, encodeExec } from '../commands/transactions/exec-line.ts';
 import type { CommandLine } from '../partition/entries/batch.ts';
@@ -53,6 +54,7 @@ interface Watching {
   readonly partition: PartitionId;
   readonly group: GroupId;
   calls: number;
+  keys: number;
 }
 
 export interface ExecTarget {
@@ -106,6 +108,10 @@ export class Transaction {
     return this.#open?.queue.length ?? -1;
   }
 
+  get counts(): Pick<ClientQueued, 'transaction' | 'watched'> {
+    return { transaction: this.queued, watched: this.#watching?.keys ?? 0 };
+  }
+
   get queuedBytes(): number {
     return this.#open?.room.heldBytes ?? 0;
   }
@@ -153,10 +159,11 @@ export class Transaction {
    * MULTI and EXEC nothing is taken back: they were sent before the error was seen, and EXEC, whose
    * watch is not known to anybody, answers nil.
    */
-  refusedWatch([, token]: CommandLine): void {
+  refusedWatch([, token, ...keys]: CommandLine): void {
     const watching = this.#watching;
     if (this.#open !== undefined || watching?.token !== token!.toString()) return;
     watching.calls--;
+    watching.keys -= keys.length;
     if (watching.calls === 0) this.#watching = undefined;
   }
 
@@ -219,6 +226,7 @@ export class Transaction {
       partition,
       group: this.#world.group(partition),
       calls: 0,
+      keys: 0,
     };
     if (watching.partition !== partition || watching.namespace !== namespace) {
       return { target: answerOf(target, crossSlot), args };
@@ -228,6 +236,7 @@ export class Transaction {
     if (moved !== undefined) return { target: answerOf(target, moved), args };
     this.#watching = watching;
     watching.calls++;
+    watching.keys += args.length - 1;
     return { target, args: line };
   }
 

@@ -4,8 +4,10 @@
  */
 import type { Clock, Timer } from '../../common/clock.ts';
 import { limits } from '../../common/limits.ts';
+import type { ServerInfo } from '../commands/rows/node-context.ts';
 import type { Router } from '../routing/router.ts';
 import { BlockedClient, type BlockedRequest, type WithdrawalWaits } from './blocked-client.ts';
+import { BlockedKeys } from './blocked-keys.ts';
 import { goneReply } from './gone.ts';
 import type { LanePlace } from './lane.ts';
 
@@ -26,6 +28,10 @@ export class WaitingClients {
   readonly #prefix: Buffer;
   #count = 0n;
   #size = 0;
+  #timed = 0;
+  /** Those that clients wait for, and of these the ones of which a group of consumers reads. */
+  readonly #keys = new BlockedKeys();
+  readonly #groupKeys = new BlockedKeys();
   readonly #unconfirmed = new Map<number, Unconfirmed>();
 
   /** `runId`: hex digits that no other run of a process has. */
@@ -40,6 +46,10 @@ export class WaitingClients {
     return this.#size;
   }
 
+  get counts(): ServerInfo['waits'] {
+    return { timed: this.#timed, keys: this.#keys.size, groupKeys: this.#groupKeys.size };
+  }
+
   block(request: Omit<BlockedRequest, 'id'>, waits: WithdrawalWaits): BlockedClient {
     const blocked = new BlockedClient(
       {
@@ -51,8 +61,16 @@ export class WaitingClients {
       { ...request, id: this.#newId() },
     );
     this.#size++;
+    const { place, keys, isOfGroup, timeoutMs } = request;
+    const timed = timeoutMs > 0 ? 1 : 0;
+    this.#timed += timed;
+    const forget = this.#keys.add(place.group, keys);
+    const forgetOfGroup = isOfGroup ? this.#groupKeys.add(place.group, keys) : undefined;
     const over = () => {
       this.#size--;
+      this.#timed -= timed;
+      forget();
+      forgetOfGroup?.();
     };
     blocked.reply.then(over, over);
     return blocked;

@@ -28,6 +28,7 @@ const HOLD_MS_MAX = 2_000;
 
 export class ZanConnection implements ClientConnection {
   readonly session: Session;
+  readonly watched = 0;
   readonly #world: ConnectionWorld;
   readonly #stream: ClientStream;
   readonly #lanes: LaneSet;
@@ -50,7 +51,8 @@ export class ZanConnection implements ClientConnection {
       subscriber: createSubscriber(() => {}),
       closeAfterReply: () => this.#stream.beginClosing(),
       kill: () => this.#stream.destroy(),
-      queued: () => ({ ...this.#stream.queued, transaction: -1 }),
+      queued: () => ({ ...this.#stream.queued, transaction: -1, watched: 0 }),
+      traffic: () => this.#stream.traffic,
       taken: () => this.#stream.taken(),
       push: (reply) => this.#stream.answer(reply),
       // it tracks nothing, and nobody can redirect to it
@@ -136,6 +138,7 @@ export class ZanConnection implements ClientConnection {
       return this.#settle(sent, reply);
     }
     session.lastCommand = request.command.name;
+    session.commandsRun++;
     session.lastCommandMs = this.#world.clock.wallMs();
     if (request.kind === 'node') this.#runNode(request.command, sent);
     else if (request.kind === 'keyed') runKeyed(this.#ground, request, sent);

@@ -31,3 +31,13 @@ test('no more entries are kept than are shown, nor more of what was asked', () =
     1,
   ]);
 });
+
+test('what is refused is counted, also what the log has no room for or has forgotten', () => {
+  const log = new AclLog(() => 1);
+  const entry = { context: 'toplevel', object: 'x', user: 'u', client: '' } as const;
+  for (const reason of ['key', 'key', 'auth', 'command'] as const) log.add({ ...entry, reason }, 0);
+  log.reset();
+  expect(log.counts).toEqual({ command: 1, key: 2, channel: 0, auth: 1, namespace: 0 });
+  log.resetCounts();
+  expect(log.counts.key).toBe(0);
+});

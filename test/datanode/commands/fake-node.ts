@@ -22,6 +22,7 @@ import type {
   Queued,
   ServerInfo,
   Session,
+  Traffic,
 } from '../../../src/datanode/commands/rows/node-context.ts';
 import { resolveCommand } from '../../../src/datanode/commands/table/table.ts';
 import { PubSubHub } from '../../../src/datanode/pubsub/hub.ts';
@@ -63,9 +64,10 @@ export class FakeSession implements Session {
   tracking: Session['tracking'];
   readonly invalidations: Delivery[] = [];
   readonly pushed: Reply[] = [];
-  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1 };
+  waiting: Queued = { requestBytes: 0, replies: 0, replyBytes: 0, transaction: -1, watched: 0 };
   lastCommand = '';
   lastCommandMs = NOW_MS - 2_000;
+  commandsRun = 0;
   ended: 'no' | 'after-reply' | 'killed' = 'no';
 
   constructor(id: number, door: Door) {
@@ -85,6 +87,10 @@ export class FakeSession implements Session {
 
   queued(): Queued {
     return this.waiting;
+  }
+
+  traffic(): Traffic {
+    return { inputBytes: 40 + this.id, outputBytes: 90 + this.id };
   }
 
   async taken(): Promise<void> {}
@@ -276,11 +282,17 @@ export const serverInfo: ServerInfo = {
   slowLog: { length: 2, newest: () => [slowEntry] },
   clientBuffers: { inputBytes: 300, outputBytes: 20_000 },
   blockedClients: 0,
+  waits: { timed: 31, keys: 37, groupKeys: 41 },
+  watches: { clients: 43, keys: 47 },
+  refusals: { auth: 53, command: 59, key: 61, channel: 67 },
+  evictedClients: 71,
   totalConnections: 9,
   totalCommands: 100,
   rejectedConnections: 1,
   inputBytes: 1_000,
   outputBytes: 2_000,
+  socketReads: 73,
+  socketWrites: 79,
   errorReplies: 5,
   rates: { commandsPerSecond: 12.4, inputBytesPerSecond: 1_536, outputBytesPerSecond: 2_048 },
   commandStats: new Map([
@@ -318,6 +330,7 @@ export const serverInfo: ServerInfo = {
   replicas: {
     lookups: { hits: 8, misses: 3 },
     expiredKeys: 6,
+    expiredFields: 83,
     apply: took(300),
     ranges: { underWay: 3, waiting: 23, bytes: 29 },
     electionsWon: 2,

@@ -85,7 +85,7 @@ export class LonePartition {
     const run = expireKeys(txn, due, this.nowMs);
     let step = run.next();
     while (!step.done) step = run.next(await txn.range(step.value));
-    const expired = step.value;
+    const expired = step.value.keys;
     await this.engine.write(txn.operations());
     this.events.push(...txn.events);
     return expired;

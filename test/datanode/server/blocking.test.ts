@@ -66,17 +66,20 @@ test('CLIENT LIST and INFO show it, CLIENT UNBLOCK ends it', async () => {
   const ids = [await idOf(first), await idOf(second)];
   const before = [first.text, second.text];
   first.send('BLPOP none 0');
-  second.send('BLMOVE none {none}2 LEFT LEFT 0');
+  second.send('BLMOVE none {none}2 LEFT LEFT 1000');
   await blocked(2);
   other.send(`CLIENT LIST ID ${ids[0]}`, 'INFO clients');
-  const shown = await other.until((text) => text.includes('pubsub_clients'));
+  const shown = await other.until((text) => text.includes('keys_on_nokey'));
   expect(shown).toContain(' flags=b ');
   expect(shown).toContain('blocked_clients:2\r\n');
+  // both wait for one key
+  expect(doors.server.info().waits).toEqual({ timed: 1, keys: 1, groupKeys: 0 });
   expect(await other.ask(`CLIENT UNBLOCK ${ids[0]}`, ':1\r\n')).toBe(':1\r\n');
   expect(await other.ask(`CLIENT UNBLOCK ${ids[1]} ERROR`, ':1\r\n')).toBe(':1\r\n');
   expect(await other.ask(`CLIENT UNBLOCK ${ids[1]}`, ':1\r\n')).toBe(':0\r\n');
   expect(await other.ask('CLIENT UNBLOCK 99', ':1\r\n')).toBe(':0\r\n');
   await blocked(0);
+  expect(doors.server.info().waits).toEqual({ timed: 0, keys: 0, groupKeys: 0 });
   const told = (client: RawClient, at: number) =>
     client
       .until((text) => text.length > before[at]!.length)

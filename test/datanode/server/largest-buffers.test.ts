@@ -8,9 +8,10 @@ let looked = 0;
 function connection(requestBytes: number, replyBytes: number): ClientConnection {
   const queued = () => {
     looked++;
-    return { requestBytes, replyBytes, replies: 0, transaction: 0 };
+    return { requestBytes, replyBytes, replies: 0, transaction: 0, watched: 0 };
   };
-  return { session: { queued } as unknown as Session, finish: () => {}, destroy: () => {} };
+  const session = { queued } as unknown as Session;
+  return { session, watched: 0, finish: () => {}, destroy: () => {} };
 }
 
 /** What so many looks told, and the most clients that one of them was at. */

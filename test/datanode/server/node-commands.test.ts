@@ -276,6 +276,35 @@ describe.runIf(hasRedis)('beside a stock redis-server', () => {
 });
 
 describe('a node', () => {
+  test('tells how much each client has sent, was sent, had run, and watches', async () => {
+    const doors = await openDoors();
+    const client = await RawClient.open(doors.gateway);
+    const shown = async () => {
+      const line = await bytesOf(client, 'CLIENT INFO');
+      const fields = ['watch', 'tot-net-in', 'tot-net-out', 'tot-cmds'];
+      return fields.map((name) => Number(new RegExp(` ${name}=(\\d+)`).exec(line)![1]));
+    };
+    const [watchedFirst, inFirst, outFirst, ranFirst] = await shown();
+    expect([watchedFirst, ranFirst]).toEqual([0, 1]);
+    await bytesOf(client, 'WATCH {k}a {k}b');
+    await bytesOf(client, 'WATCH {k}c');
+    expect(doors.server.info().watches).toEqual({ clients: 1, keys: 3 });
+    const [watched, inNow, outNow, ran] = await shown();
+    // two WATCH, three ECHO, CLIENT INFO itself
+    expect([watched, ran]).toEqual([3, ranFirst! + 6]);
+    expect(inNow! - inFirst!).toBeGreaterThan('WATCH {k}a {k}b WATCH {k}c'.length);
+    expect(outNow! - outFirst!).toBeGreaterThan('+OK\r\n+OK\r\n'.length);
+    client.send('MULTI', 'PING', 'PING', 'EXEC');
+    await bytesOf(client, 'PING');
+    // MULTI, EXEC with two, PING, two ECHO; nothing is watched any more
+    expect(await shown()).toEqual([0, expect.any(Number), expect.any(Number), ran! + 8]);
+    expect(doors.server.info().watches).toEqual({ clients: 0, keys: 0 });
+    const { socketReads, socketWrites } = doors.server.info();
+    expect(Math.min(socketReads, socketWrites)).toBeGreaterThan(3);
+    client.end();
+    await doors.close();
+  });
+
   test('with a password asks every new connection for it, and closes those of deleted users', async () => {
     const doors = await openDoors(1);
     const [old, bob] = await Promise.all([

@@ -30,7 +30,8 @@ async function served(onConfirm = () => {}) {
   } as unknown as Router;
   const waiting = new WaitingClients(clock, router, '00');
   const place = { namespace: 'default', partition: 0, group: before.group };
-  const request = { place, line: [], protocol: 2, onlyReads: false, timeoutMs: 0 } as const;
+  const nothing = { line: [], keys: [], isOfGroup: false } as const;
+  const request = { place, ...nothing, protocol: 2, onlyReads: false, timeoutMs: 0 } as const;
   await waiting.block(request, { holdMs: 1_000, outcomeMs: 1_000 }).reply;
   return { clock, routes, waiting, confirmations: () => confirmations };
 }

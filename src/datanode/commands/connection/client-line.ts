@@ -27,7 +27,7 @@ export function userOf({ user }: Session): string {
 }
 
 /**
- * One line of CLIENT LIST: Redis 7.2's fields in its order, and the namespace. `command`: what it runs,
+ * One line of CLIENT LIST: Redis 8.2's fields in its order, and the namespace. `command`: what it runs,
  * or ran last.
  */
 export function clientLine(
@@ -36,7 +36,8 @@ export function clientLine(
   command: string = session.lastCommand,
 ): string {
   const seconds = (sinceMs: number) => Math.max(0, Math.floor((nowMs - sinceMs) / 1_000));
-  const { requestBytes, replies, replyBytes, transaction } = session.queued();
+  const { requestBytes, replies, replyBytes, transaction, watched } = session.queued();
+  const { inputBytes, outputBytes } = session.traffic();
   const { channel, pattern, shard } = session.subscriber.subscriptions;
   const fields = {
     id: session.id,
@@ -53,6 +54,7 @@ export function clientLine(
     psub: pattern.size,
     ssub: shard.size,
     multi: transaction,
+    watch: watched,
     qbuf: requestBytes,
     'qbuf-free': 0,
     'argv-mem': requestBytes,
@@ -71,6 +73,10 @@ export function clientLine(
     resp: session.protocol,
     'lib-name': session.libraryName,
     'lib-ver': session.libraryVersion,
+    'io-thread': 0,
+    'tot-net-in': inputBytes,
+    'tot-net-out': outputBytes,
+    'tot-cmds': session.commandsRun,
   };
   return Object.entries(fields)
     .map(([name, value]) => `${name}=${value}`)

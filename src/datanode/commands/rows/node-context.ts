@@ -27,6 +27,14 @@ export interface Queued {
   readonly replyBytes: number;
   /** Commands queued since MULTI; -1 outside a transaction. */
   readonly transaction: number;
+  /** Keys that it watches, as often as it has named them. */
+  readonly watched: number;
+}
+
+/** What has come from a client and gone to it, since it connected. */
+export interface Traffic {
+  readonly inputBytes: number;
+  readonly outputBytes: number;
 }
 
 /** What ends the wait of a blocked client: its time, CLIENT UNBLOCK, its connection's end. */
@@ -72,6 +80,8 @@ export interface Session {
   /** Last command's name, for CLIENT LIST. */
   lastCommand: string;
   lastCommandMs: number;
+  /** How many it has had run, those of transactions included. */
+  commandsRun: number;
   /** Closes the connection once the replies before it are written. */
   closeAfterReply(): void;
   /**
@@ -80,6 +90,7 @@ export interface Session {
    */
   kill(): void;
   queued(): Queued;
+  traffic(): Traffic;
   /** Resolves once the client has taken nearly all that it was sent; rejects when it has gone. */
   taken(): Promise<void>;
   /** Tells it that cached values are none any more, behind all replies that have them. */
@@ -206,6 +217,8 @@ export interface LogInfo {
 export interface ReplicaMeters {
   readonly lookups: { readonly hits: number; readonly misses: number };
   readonly expiredKeys: number;
+  /** Of hashes. */
+  readonly expiredFields: number;
   /** Reads of ranges that are under way, and that wait for those; what large ones have in memory. */
   readonly ranges: { readonly underWay: number; readonly waiting: number; readonly bytes: number };
   readonly apply: LatencyHistogram;
@@ -230,11 +243,21 @@ export interface ServerInfo {
   readonly clientBuffers: ClientBuffers;
   /** Those in a blocking command, and those that have gone and may still be given an element. */
   readonly blockedClients: number;
+  /** Of those in a blocking command: how many do not wait for ever, and for how many keys they wait. */
+  readonly waits: { readonly timed: number; readonly keys: number; readonly groupKeys: number };
+  /** Clients that watch keys, and how many these are: those that several watch count for each. */
+  readonly watches: { readonly clients: number; readonly keys: number };
+  /** What users were refused, by what the log of refusals calls it. */
+  readonly refusals: Readonly<Record<'auth' | 'command' | 'key' | 'channel', number>>;
+  readonly evictedClients: number;
   readonly totalConnections: number;
   readonly totalCommands: number;
   readonly rejectedConnections: number;
   readonly inputBytes: number;
   readonly outputBytes: number;
+  /** Pieces of requests that came, and of replies that went. */
+  readonly socketReads: number;
+  readonly socketWrites: number;
   readonly errorReplies: number;
   readonly rates: Rates;
   /** By command name, as in the command table. */

@@ -62,6 +62,11 @@ const clients: Section['fields'] = (_context, info) => ({
   blocked_clients: info.blockedClients,
   tracking_clients: info.tracking.clients,
   pubsub_clients: info.pubsub.clients,
+  watching_clients: info.watches.clients,
+  clients_in_timeout_table: info.waits.timed,
+  total_watched_keys: info.watches.keys,
+  total_blocking_keys: info.waits.keys,
+  total_blocking_keys_on_nokey: info.waits.groupKeys,
 });
 
 const memory: Section['fields'] = async (context, { usage, facts, peakHeapBytes }) => ({
@@ -120,8 +125,10 @@ const stats: Section['fields'] = (_context, info) => ({
   instantaneous_input_kbps: kilobytes(info.rates.inputBytesPerSecond),
   instantaneous_output_kbps: kilobytes(info.rates.outputBytesPerSecond),
   rejected_connections: info.rejectedConnections,
+  expired_subkeys: info.replicas.expiredFields,
   expired_keys: info.replicas.expiredKeys,
   evicted_keys: 0,
+  evicted_clients: info.evictedClients,
   keyspace_hits: info.replicas.lookups.hits,
   keyspace_misses: info.replicas.lookups.misses,
   pubsub_channels: info.pubsub.channels,
@@ -133,6 +140,12 @@ const stats: Section['fields'] = (_context, info) => ({
   tracking_total_items: info.tracking.items,
   tracking_total_prefixes: info.tracking.prefixes,
   total_error_replies: info.errorReplies,
+  total_reads_processed: info.socketReads,
+  total_writes_processed: info.socketWrites,
+  acl_access_denied_auth: info.refusals.auth,
+  acl_access_denied_cmd: info.refusals.command,
+  acl_access_denied_key: info.refusals.key,
+  acl_access_denied_channel: info.refusals.channel,
 });
 
 /** What takes the place of Redis's offset: entries applied here, over all groups. */

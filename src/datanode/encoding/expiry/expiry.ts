@@ -10,6 +10,12 @@ export { decodeExpiryKey, type ExpiryEntry } from '../records/key.ts';
 
 export type Expiring = 'keys' | 'fields';
 
+export interface Expired {
+  readonly keys: number;
+  /** Of hashes that stay. */
+  readonly fields: number;
+}
+
 /** Fields deleted by one entry; what is left of a hash stays in the index for the next. */
 const FIELDS_PER_ENTRY = 1_000;
 
@@ -26,14 +32,14 @@ export function expiryRange(expiring: Expiring, fromMs: number, toMs: number): K
 /**
  * Deletes those of `due` that are still due, and the due fields of those that are hashes: a key
  * that got another deadline or value since it was proposed stays, unless that too has passed.
- * Returns how many keys went.
+ * Returns how many went.
  */
 export function* expireKeys(
   view: WriteView,
   due: Iterable<{ readonly key: Buffer; readonly deadlineMs: number }>,
   nowMs: number,
-): Slices<number> {
-  let removed = 0;
+): Slices<Expired> {
+  let keys = 0;
   let fieldsLeft = FIELDS_PER_ENTRY;
   let looked = 0;
   for (const { key } of due) {
@@ -44,12 +50,12 @@ export function* expireKeys(
     if (found.stored === undefined) continue;
     if (found.live === undefined) {
       removeKey(view, found);
-      removed++;
+      keys++;
     } else if (found.live.type === 'hash' && fieldsLeft > 0) {
       fieldsLeft -= yield* expireFields(view, found, found.live, nowMs, fieldsLeft);
     }
   }
-  return removed;
+  return { keys, fields: FIELDS_PER_ENTRY - fieldsLeft };
 }
 
 function bound(tag: number, deadlineMs: number): Buffer {

@@ -81,6 +81,7 @@ export interface AppliedBatch {
   readonly membersChanged: boolean;
   /** Keys those deleted. */
   readonly expiredKeys: number;
+  readonly expiredFields: number;
   /** Some collection ended whose elements are to be removed. */
   readonly leavesGarbage: boolean;
   readonly changed: Txn['changed']; // as keys of the engine
@@ -226,7 +227,7 @@ export class Applier {
   }
 
   async #write(batch: OpenBatch): Promise<void> {
-    const { txn, effects, applied, state, expiryEntries, expiredKeys } = batch;
+    const { txn, effects, applied, state, expiryEntries, expiredKeys, expiredFields } = batch;
     if (applied.length === 0) return;
     txn.put(STATE_KEY, encodeState(state));
     const operations = txn.isLarge ? await txn.batchInSteps(this.#pace) : txn.batch();
@@ -246,6 +247,7 @@ export class Applier {
       changed: txn.changed,
       expiryEntries,
       expiredKeys,
+      expiredFields,
       membersChanged,
       ofScripts: effects.hasWritten,
     });

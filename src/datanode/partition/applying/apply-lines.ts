@@ -11,7 +11,7 @@ import {
 } from '../../commands/rows/command.ts';
 import { resolveCommand } from '../../commands/table/table.ts';
 import { tooNew, unknownOf } from '../../commands/transactions/unknown.ts';
-import { expireKeys } from '../../encoding/expiry/expiry.ts';
+import { type Expired, expireKeys } from '../../encoding/expiry/expiry.ts';
 import type { Pacing } from '../../encoding/steps/slices.ts';
 import type { Txn } from '../../encoding/txn/txn.ts';
 import { error, type Reply } from '../../resp/reply.ts';
@@ -26,7 +26,7 @@ export interface ApplyStep {
   readonly state: ReplicaState;
   readonly replies: readonly Reply[];
   /** Of an expire entry: how many keys went. */
-  readonly expired?: number;
+  readonly expired?: Expired;
   /** What clients that waited were given. */
   readonly served?: readonly Served[];
 }

@@ -16,6 +16,7 @@ export interface OpenBatch {
   state: ReplicaState;
   expiryEntries: number;
   expiredKeys: number;
+  expiredFields: number;
   /** Of what `applied` answers, which is kept until the batch is written. */
   replyBytes: number;
 }
@@ -28,7 +29,7 @@ export function openBatch(
   isFollowed = false,
 ): OpenBatch {
   if (isFollowed) txn.touched = [];
-  const counts = { expiryEntries: 0, expiredKeys: 0, replyBytes: 0 };
+  const counts = { expiryEntries: 0, expiredKeys: 0, expiredFields: 0, replyBytes: 0 };
   return { txn, effects, weight: new Weight(txn), applied: [], state, ...counts };
 }
 
@@ -42,7 +43,8 @@ export function take(batch: OpenBatch, { index, term }: Entry, step: ApplyStep):
   batch.state = step.state;
   if (step.expired !== undefined) {
     batch.expiryEntries++;
-    batch.expiredKeys += step.expired;
+    batch.expiredKeys += step.expired.keys;
+    batch.expiredFields += step.expired.fields;
   }
   const { replies, served } = step;
   for (const reply of replies) batch.replyBytes += replyBytes(reply);

@@ -11,6 +11,8 @@ export class PartitionMeters {
   readonly ranges = new RangeRoom();
   /** Keys deleted because their deadline passed, in groups this node led. */
   expiredKeys = 0;
+  /** Fields of hashes, likewise. */
+  expiredFields = 0;
   /** Off (DEBUG SET-ACTIVE-EXPIRE 0): keys past their deadline are deleted only when somebody reads. */
   expiresUnread = true;
   /** From the moment entries are known to be committed until they are in the engine. */
@@ -38,5 +40,6 @@ export class PartitionMeters {
     this.lookups.hits = 0;
     this.lookups.misses = 0;
     this.expiredKeys = 0;
+    this.expiredFields = 0;
   }
 }

@@ -196,7 +196,10 @@ export class ReplicaParts {
   #onApplied(entries: readonly AppliedEntry[], batch: AppliedBatch): void {
     if (batch.membersChanged && this.#owner.isLeader) this.roles.tell();
     this.requests.onApplied(entries, batch);
-    if (this.#owner.isLeader) this.#world.meters.expiredKeys += batch.expiredKeys;
+    if (this.#owner.isLeader) {
+      this.#world.meters.expiredKeys += batch.expiredKeys;
+      this.#world.meters.expiredFields += batch.expiredFields;
+    }
     if (batch.leavesGarbage) this.slot.garbage.note();
     this.expiry.onApplied(batch.earliestDeadlineMs, batch.expiryEntries > 0);
     this.requests.resume();

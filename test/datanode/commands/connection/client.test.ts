@@ -28,6 +28,11 @@ test('CLIENT LIST and INFO show a line per client', async () => {
   expect(
     list.match(/id=\d+ addr=127\.0\.0\.1:\d+ laddr=\S+ fd=-1 name= age=5 idle=2 flags=N db=0/g),
   ).toHaveLength(3);
+  // 8.2's, in its order
+  expect(list).toContain(
+    ' lib-name= lib-ver= io-thread=0 tot-net-in=42 tot-net-out=92 tot-cmds=0\n',
+  );
+  expect(list).toContain(' multi=-1 watch=0 qbuf=');
   expect(await ask(node, 'CLIENT LIST ID 2 3')).not.toContain('id=1 ');
   expect(await ask(node, 'CLIENT LIST TYPE pubsub')).toBe('$0\r\n\r\n');
   expect(await ask(node, 'CLIENT LIST TYPE nobody')).toBe("-ERR Unknown client type 'nobody'\r\n");

@@ -87,6 +87,19 @@ test('INFO has the values that tools read', async () => {
     'instantaneous_input_kbps:1.50',
     'total_error_replies:5',
     'expired_keys:6',
+    'expired_subkeys:83',
+    'evicted_clients:71',
+    'total_reads_processed:73',
+    'total_writes_processed:79',
+    'acl_access_denied_auth:53',
+    'acl_access_denied_cmd:59',
+    'acl_access_denied_key:61',
+    'acl_access_denied_channel:67',
+    'watching_clients:43',
+    'clients_in_timeout_table:31',
+    'total_watched_keys:47',
+    'total_blocking_keys:37',
+    'total_blocking_keys_on_nokey:41',
     'keyspace_hits:8',
     'keyspace_misses:3',
     'role:master',
@@ -164,7 +177,12 @@ test('the cluster port says so', async () => {
 });
 
 /** Fields that are ours alone, or of a later Redis than the one that is compared with. */
-const beyond = ['server_name', 'kvorum_version', 'availability_zone', 'pubsub_clients'];
+const beyond = [
+  ...['server_name', 'kvorum_version', 'availability_zone', 'pubsub_clients', 'expired_subkeys'],
+  ...['watching_clients', 'total_watched_keys', 'total_blocking_keys'],
+  ...['total_blocking_keys_on_nokey', 'acl_access_denied_auth', 'acl_access_denied_cmd'],
+  ...['acl_access_denied_key', 'acl_access_denied_channel'],
+];
 
 /** What redis_exporter, redis-cli, RedisInsight, BullMQ and clients look for: all of it. */
 const wanted: Readonly<Record<string, string>> = {
@@ -173,7 +191,8 @@ const wanted: Readonly<Record<string, string>> = {
     'server_time_usec uptime_in_seconds uptime_in_days hz config_file availability_zone',
   Clients:
     'connected_clients maxclients blocked_clients tracking_clients pubsub_clients ' +
-    'client_recent_max_input_buffer client_recent_max_output_buffer',
+    'client_recent_max_input_buffer client_recent_max_output_buffer watching_clients ' +
+    'clients_in_timeout_table total_watched_keys total_blocking_keys total_blocking_keys_on_nokey',
   Memory:
     'used_memory used_memory_human used_memory_rss used_memory_peak maxmemory maxmemory_policy ' +
     'mem_fragmentation_ratio number_of_cached_scripts used_memory_scripts_eval total_system_memory',

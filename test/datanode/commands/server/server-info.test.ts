@@ -52,7 +52,13 @@ test('WAIT and WAITAOF answer at once with what a quorum holds', async () => {
 });
 
 test('MEMORY STATS and DOCTOR', async () => {
-  node.session.waiting = { requestBytes: 10, replies: 1, replyBytes: 20, transaction: -1 };
+  node.session.waiting = {
+    requestBytes: 10,
+    replies: 1,
+    replyBytes: 20,
+    transaction: -1,
+    watched: 0,
+  };
   const stats = await ask(node, 'MEMORY STATS');
   expect(stats).toContain('$14\r\nclients.normal\r\n:30\r\n');
   expect(stats).toContain('$10\r\nkeys.count\r\n:7\r\n');

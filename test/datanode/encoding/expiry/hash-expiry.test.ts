@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readU64 } from '../../../../src/common/bytes.ts';
-import { expireKeys, expiryRange } from '../../../../src/datanode/encoding/expiry/expiry.ts';
+import {
+  type Expired,
+  expireKeys,
+  expiryRange,
+} from '../../../../src/datanode/encoding/expiry/expiry.ts';
 import { decodeField, readHash } from '../../../../src/datanode/encoding/hashes/hash.ts';
 import {
   decodeDueMs,
@@ -17,8 +21,8 @@ import { sortedReplyText } from '../../commands/reply-text.ts';
 
 const START = 1_700_000_000_000;
 
-/** One expire entry, as the leader proposes it; the number of keys that went. */
-async function expire({ engine, nowMs }: LonePartition): Promise<number> {
+/** One expire entry, as the leader proposes it; how many went. */
+async function expire({ engine, nowMs }: LonePartition): Promise<Expired> {
   const keys = await readRange(engine, expiryRange('keys', 0, nowMs));
   const hashes = await readRange(engine, expiryRange('fields', 0, nowMs));
   const due = [...keys, ...hashes].map(([key]) => decodeExpiryKey(key));
@@ -163,10 +167,10 @@ test('a hash goes with its last field', async () => {
   await partition.call('HPEXPIRE', 'h', '10', 'FIELDS', '1', 'a');
   await partition.call('HPEXPIRE', 'h', '20', 'FIELDS', '1', 'b');
   partition.nowMs = START + 10;
-  expect(await expire(partition)).toBe(0);
+  expect(await expire(partition)).toEqual({ keys: 0, fields: 1 });
   expect(await partition.call('HLEN', 'h')).toMatchObject({ value: 1 });
   partition.nowMs = START + 20;
-  expect(await expire(partition)).toBe(1);
+  expect(await expire(partition)).toEqual({ keys: 1, fields: 0 });
   expect(await partition.call('EXISTS', 'h')).toMatchObject({ value: 0 });
   expect(await partition.call('DBSIZE')).toMatchObject({ value: 0 });
   for (const tag of [tags.key, tags.expiry, tags.fieldExpiry]) {
@@ -222,7 +226,7 @@ test('a hash and a field of it with the same deadline go together', async () => 
   await partition.call('HPERSIST', 'h', 'FIELDS', '1', 'a');
   partition.nowMs = START + 10;
   expect(await partition.call('HGET', 'h', 'b')).toMatchObject({ kind: 'null' });
-  expect(await expire(partition)).toBe(1);
+  expect(await expire(partition)).toEqual({ keys: 1, fields: 0 });
   expect(await all(partition, tags.key)).toBe(0);
   expect(await all(partition, tags.expiry)).toBe(0);
   expect(await all(partition, tags.fieldExpiry)).toBe(0);
