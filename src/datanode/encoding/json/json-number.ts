@@ -3,10 +3,12 @@ import { INT64_MAX, INT64_MIN } from '../strings/string.ts';
 import { Double, type Json } from './json-value.ts';
 
 const UINT64_MAX = 2n ** 64n - 1n;
+/** With a sign. What is longer has no 64 bits, and millions of digits take long to become a bigint. */
+const WHOLE_DIGITS_MAX = 21;
 
 /** Undefined: no number is so large. `text` has the form of a JSON number. */
 export function jsonNumber(text: string): number | bigint | Double | undefined {
-  if (isWhole(text)) {
+  if (text.length <= WHOLE_DIGITS_MAX && isWhole(text)) {
     const number = Number(text);
     if (Number.isSafeInteger(number)) return Object.is(number, -0) ? new Double(-0) : number;
     const exact = BigInt(text);

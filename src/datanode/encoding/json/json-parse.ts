@@ -13,23 +13,13 @@ const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const SPACE = /[ \t\n\r]*/y;
 /** What of a string needs no look at each character. */
 const PLAIN = /[ !#-[\]-\uffff]*/y;
-const HEX = /[0-9a-fA-F]{4}/y;
+const ESCAPES = '"\\/bfnrt';
+const [QUOTE, BACKSLASH, SPACE_CODE] = [0x22, 0x5c, 0x20];
 const words: readonly (readonly [string, Json])[] = [
   ['null', null],
   ['true', true],
   ['false', false],
 ];
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
-
 /** A container that is not closed yet; of an object, the name whose value comes. */
 interface Open {
   readonly container: JsonContainer;
@@ -134,45 +124,60 @@ class JsonReader {
   }
 
   #string(): string {
-    this.#at++;
-    let read = this.#match(PLAIN);
+    const begin = this.#at++;
+    const plain = this.#match(PLAIN);
+    if (this.#text.charAt(this.#at) === '"') {
+      this.#at++;
+      return plain;
+    }
+    this.#passEscaped();
+    // millions of escapes, put together one by one, would be seconds
+    return JSON.parse(this.#text.slice(begin, this.#at)) as string;
+  }
+
+  /** To the end of a string, with its quote. Throws where JSON.parse would, and for half a pair of surrogates. */
+  #passEscaped(): void {
     for (;;) {
-      const character = this.#text.charAt(this.#at);
-      if (character === '"') {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === BACKSLASH) {
+        this.#passEscape();
+      } else if (code >= SPACE_CODE) {
         this.#at++;
-        return read;
-      }
-      if (character !== '\\') {
+        if (code === QUOTE) return;
+      } else {
         throw this.#wrong(
-          character === '' ? 'EOF while parsing a string' : 'control character in a string',
+          Number.isNaN(code) ? 'EOF while parsing a string' : 'control character in a string',
         );
       }
-      this.#at++;
-      read += this.#escaped() + this.#match(PLAIN);
     }
   }
 
-  #escaped(): string {
-    const letter = this.#text.charAt(this.#at++);
+  #passEscape(): void {
+    const letter = this.#text.charAt(this.#at + 1);
+    this.#at += 2;
     if (letter !== 'u') {
-      const character = escapes[letter];
-      if (character === undefined) throw this.#wrong('invalid escape');
-      return character;
+      if (letter === '' || !ESCAPES.includes(letter)) throw this.#wrong('invalid escape');
+      return;
     }
     const unit = this.#unit();
-    if (unit < 0xd800 || unit > 0xdfff) return String.fromCharCode(unit);
+    if (unit < 0xd800 || unit > 0xdfff) return;
     const isPair = unit < 0xdc00 && this.#text.startsWith('\\u', this.#at);
     if (!isPair) throw this.#wrong('lone surrogate in a string');
     this.#at += 2;
     const second = this.#unit();
     if (second < 0xdc00 || second > 0xdfff) throw this.#wrong('lone surrogate in a string');
-    return String.fromCharCode(unit, second);
   }
 
+  /** Four digits. */
   #unit(): number {
-    const digits = this.#match(HEX);
-    if (digits === '') throw this.#wrong('invalid escape');
-    return Number.parseInt(digits, 16);
+    let unit = 0;
+    for (let at = this.#at; at < this.#at + 4; at++) {
+      const digit = hexDigit(this.#text.charCodeAt(at));
+      if (digit === undefined) throw this.#wrong('invalid escape');
+      unit = unit * 16 + digit;
+    }
+    this.#at += 4;
+    return unit;
   }
 
   /** What `form` matches from here on; it is passed. */
@@ -194,4 +199,10 @@ class JsonReader {
     const column = this.#at - before.lastIndexOf('\n');
     return new JsonError(`${what} at line ${line} column ${column}`);
   }
+}
+
+function hexDigit(code: number): number | undefined {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : undefined;
 }

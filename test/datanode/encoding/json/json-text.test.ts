@@ -14,6 +14,7 @@ import {
   isSameJson,
   JsonError,
 } from '../../../../src/datanode/encoding/json/json-value.ts';
+import { cpuMsOf } from '../../../cpu-time.ts';
 import { finished, parsed, textOf } from './at-once.ts';
 
 /** Whether JavaScript takes the text for JSON, and what it makes of it. */
@@ -101,6 +102,53 @@ test.each([
   ['1e999', 'number out of range at line 1 column 6'],
 ])('%j is refused: %s', (text, message) => {
   expect(() => parsed(text)).toThrow(message);
+});
+
+test('escapes are taken as JavaScript takes them, and no half of a pair', () => {
+  const pieces = [
+    '\\n',
+    '\\u0041',
+    '\\uD83D',
+    '\\ude00',
+    '\\u12',
+    '\\x',
+    '\\\\',
+    '\\"',
+    'é',
+    '😀',
+    '\t',
+  ];
+  let [taken, refused] = [0, 0];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 5 }), (drawn) => {
+      const text = `["${drawn.join('')}"]`;
+      const expected = (own(text)?.value as [string] | undefined)?.[0];
+      if (expected?.isWellFormed()) {
+        taken++;
+        expect(parsed(text), text).toEqual([expected]);
+      } else {
+        refused++;
+        expect(() => parsed(text), text).toThrow(JsonError);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(Math.min(taken, refused)).toBeGreaterThan(100);
+});
+
+test.each([
+  ['digits', '9'.repeat(12_000_000), 'number out of range', 1_000],
+  ['escapes', `"${'\\n'.repeat(8_000_000)}"`, undefined, 500],
+  ['escapes, of which the last is none', `"${'\\n'.repeat(8_000_000)}\\x"`, 'invalid escape', 500],
+])('millions of %s are read in one go', (_, text, message, msMax) => {
+  const bytes = Buffer.from(text);
+  const read = () => finished(parseJson(bytes));
+  const cpuMs = cpuMsOf(() => {
+    if (message === undefined) read();
+    else expect(read).toThrow(message);
+  });
+  // one by one they took 1,000 ms and more
+  expect(cpuMs).toBeLessThan(msMax);
 });
 
 test('bytes that are no UTF-8 are refused', () => {
