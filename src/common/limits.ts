@@ -343,6 +343,8 @@ export const limits = {
   /** Values that the paths of a command pass in a document, and each path of a filter for one value. */
   jsonWalkMax: 1_048_576,
   jsonFilterWalkMax: 8_192,
+  /** All of a filter for one value, with what it compares. */
+  jsonFilterMax: 65_536,
 
   // turns of the event loop
   /** The longest delay of a timer (24.8 days): Node.js fires a longer one at once. */

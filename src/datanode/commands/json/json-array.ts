@@ -147,6 +147,7 @@ function* indexOf({ json, start, stop }: IndexRequest): Slices<Look> {
   };
 }
 
+const CHANGING = { expected: 'an array', ofArrays: true } as const;
 const ABSENCE = { expected: 'an array', noKey: NO_DOCUMENT };
 
 export const jsonArrayCommands: readonly Command[] = [
@@ -156,7 +157,7 @@ export const jsonArrayCommands: readonly Command[] = [
     arity: -4,
     summary: 'Appends values to the arrays at a path.',
     parse: parseAppend,
-    run: changing(inserter, { event: 'json.arrappend', expected: 'an array' }),
+    run: changing(inserter, { ...CHANGING, event: 'json.arrappend' }),
   }),
   write({
     ...writing,
@@ -164,7 +165,7 @@ export const jsonArrayCommands: readonly Command[] = [
     arity: -5,
     summary: 'Inserts values into the arrays at a path.',
     parse: parseInsert,
-    run: changing(inserter, { event: 'json.arrinsert', expected: 'an array' }),
+    run: changing(inserter, { ...CHANGING, event: 'json.arrinsert' }),
   }),
   write({
     ...writing,
@@ -173,7 +174,7 @@ export const jsonArrayCommands: readonly Command[] = [
     flags: ['write'],
     summary: 'Removes an element of the arrays at a path, and returns it.',
     parse: parsePop,
-    run: changing(popper, { event: 'json.arrpop', expected: 'an array' }),
+    run: changing(popper, { ...CHANGING, event: 'json.arrpop' }),
   }),
   write({
     ...writing,
@@ -182,7 +183,7 @@ export const jsonArrayCommands: readonly Command[] = [
     flags: ['write'],
     summary: 'Keeps only the elements from one to another of the arrays at a path.',
     parse: parseTrim,
-    run: changing(trimmer, { event: 'json.arrtrim', expected: 'an array' }),
+    run: changing(trimmer, { ...CHANGING, event: 'json.arrtrim' }),
   }),
   read({
     ...column,

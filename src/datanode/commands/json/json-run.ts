@@ -5,7 +5,14 @@
  */
 import { limits } from '../../../common/limits.ts';
 import { type JsonDocument, readJson, storeJson } from '../../encoding/json/json-document.ts';
-import { findSpots, outermost, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
+import {
+  findSpots,
+  outermost,
+  PathWalk,
+  refill,
+  replaceAt,
+  type Spot,
+} from '../../encoding/json/json-find.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { type JsonPath, parsePath, ROOT_PATH } from '../../encoding/json/json-path.ts';
 import { jsonText, type TextBounds } from '../../encoding/json/json-text.ts';
@@ -14,7 +21,7 @@ import type { Slices } from '../../encoding/steps/slices.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, NULL, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
-import { applyVersions } from '../rows/apply-versions.ts';
+import { applyVersions, isAsLaterJson } from '../rows/apply-versions.ts';
 import { argument, WRONG_TYPE } from '../rows/args.ts';
 import { atOnce } from '../rows/at-once.ts';
 import { ArgumentError, FIRST_KEY, type RunContext, type RunResult } from '../rows/command.ts';
@@ -46,6 +53,7 @@ export const writing = {
   ...column,
   flags: ['write', 'denyoom'],
   appliesFrom: () => applyVersions.json,
+  hasChanged: true,
 } as const;
 
 export interface PathRequest {
@@ -171,22 +179,33 @@ export type Changer = (value: Json) => Change | undefined;
 export interface Changing {
   readonly event: string;
   readonly expected: string;
+  /**
+   * It makes arrays of arrays, which may lie within each other: the inner ones change first, and stay what they
+   * are, so that no change is lost with an array whose place another one took.
+   */
+  readonly ofArrays?: true;
+}
+
+/** A walk of a path through `root` as this build's, or that of the entry's version. */
+export function walkOf(root: Json, context: RunContext): PathWalk {
+  return new PathWalk(root, isAsLaterJson(context));
 }
 
 /** `change` each value that the path names; all at once, or nothing when one of them cannot be. */
 export function* changed(
   view: WriteView,
   { key, path }: PathRequest,
-  { nowMs }: RunContext,
+  context: RunContext,
   change: Changer,
-  { event, expected }: Changing,
+  { event, expected, ofArrays }: Changing,
 ): Slices<readonly Reply[] | Reply> {
-  const document = yield* readJson(view, key, nowMs);
+  const document = yield* readJson(view, key, context.nowMs);
   if (document === 'wrong-type') return WRONG_TYPE;
   if (document === undefined) return NO_DOCUMENT;
-  const spots = yield* findSpots(document.root, path);
+  const spots = yield* findSpots(document.root, path, walkOf(document.root, context));
   if (path.isLegacy && spots.length === 0) return noSuchPath(path);
-  const { replies, root } = yield* changeAll(document.root, spots, change);
+  const isInnerFirst = ofArrays === true && isAsLaterJson(context);
+  const { replies, root } = yield* changeAll(document.root, spots, change, isInnerFirst);
   if (path.isLegacy && replies.every((reply) => reply === undefined))
     return wrongValue(path, expected);
   const texts = yield* textsOf(replies);
@@ -203,17 +222,25 @@ function* textsOf(replies: readonly (Change['reply'] | undefined)[]): Slices<rea
   return texts;
 }
 
-function* changeAll(before: Json, spots: readonly Spot[], change: Changer): Slices<Changed> {
+function* changeAll(
+  before: Json,
+  spots: readonly Spot[],
+  change: Changer,
+  isInnerFirst: boolean,
+): Slices<Changed> {
   const strides = new Strides();
-  const replies: (Change['reply'] | undefined)[] = [];
+  const replies = new Array<Change['reply'] | undefined>(spots.length);
   let root = before;
   let isChanged = false;
-  for (const spot of spots) {
+  for (let done = 0; done < spots.length; done++) {
     if (strides.isDue) yield* strides.rest();
+    const at = isInnerFirst ? spots.length - 1 - done : done;
+    const spot = spots[at]!;
     const made = change(spot.value);
-    replies.push(made?.reply);
+    replies[at] = made?.reply;
     if (made?.value === undefined) continue;
-    root = replaceAt(root, spot, made.value);
+    if (isInnerFirst) refill(spot.value as Json[], made.value as Json[]);
+    else root = replaceAt(root, spot, made.value);
     isChanged = true;
   }
   return { replies, root: isChanged ? root : undefined };
@@ -262,8 +289,8 @@ export function lastOf(replies: readonly Reply[]): Reply {
 }
 
 /** Values that lie in none of the others that the path names. */
-export function* topSpots(root: Json, path: JsonPath): Slices<Spot[]> {
-  return yield* outermost(yield* findSpots(root, path));
+export function* topSpots(root: Json, path: JsonPath, context: RunContext): Slices<Spot[]> {
+  return yield* outermost(yield* findSpots(root, path, walkOf(root, context)));
 }
 
 /** Another form for clients that speak RESP3. */

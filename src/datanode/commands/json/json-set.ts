@@ -4,7 +4,10 @@ import {
   findJson,
   type JsonDocument,
   readJson,
+  type StoredJson,
   storeJson,
+  storeText,
+  textOfDocument,
 } from '../../encoding/json/json-document.ts';
 import { findSpots, removeAll, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
 import { JsonGrowth } from '../../encoding/json/json-growth.ts';
@@ -23,6 +26,7 @@ import { findKey, removeKey } from '../../encoding/keyspace/keyspace.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
+import { isAsLaterJson } from '../rows/apply-versions.ts';
 import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
 import { ArgumentError, type Command, type RunContext, write } from '../rows/command.ts';
 import {
@@ -34,6 +38,7 @@ import {
   pathOf,
   save,
   topSpots,
+  walkOf,
   writing,
 } from './json-run.ts';
 
@@ -64,8 +69,9 @@ function parseSet(args: readonly Buffer[]): SetRequest {
 function* runSet(
   view: WriteView,
   { key, path, json, condition }: SetRequest,
-  { nowMs }: RunContext,
+  context: RunContext,
 ): Slices<Reply> {
+  const { nowMs } = context;
   const stored = findJson(view, key, nowMs);
   if (stored === 'wrong-type') return WRONG_TYPE;
   if (stored === undefined && path.steps.length > 0) return NOT_AT_ROOT;
@@ -77,21 +83,28 @@ function* runSet(
   }
   const value = yield* parseJson(json);
   const document = { ...stored, root: yield* parseJson(stored.text) };
-  const root = yield* withValue(document, path, value, condition);
+  const root = yield* withValue({ root: document.root, path, context }, value, condition);
   if (root === undefined) return NULL;
   if (root === 'not static') return WRONG_STATIC_PATH;
   yield* save(view, document, root, 'json.set');
   return OK;
 }
 
+/** Where in which document. */
+interface Place {
+  readonly root: Json;
+  readonly path: JsonPath;
+  readonly context: RunContext;
+}
+
 /** The document with `value` wherever the path leads; undefined: it leads nowhere that may be changed. */
 function* withValue(
-  { root }: JsonDocument,
-  path: JsonPath,
+  place: Place,
   value: Json,
   condition: SetRequest['condition'],
 ): Slices<Json | undefined | 'not static'> {
-  const spots = yield* topSpots(root, path);
+  const { root, path, context } = place;
+  const spots = yield* topSpots(root, path, context);
   if (spots.length > 0) {
     if (condition === 'nx') return undefined;
     const growth = yield* JsonGrowth.of([value]);
@@ -101,7 +114,7 @@ function* withValue(
     });
   }
   if (condition === 'xx') return undefined;
-  return yield* withMember(root, path, value);
+  return yield* withMember(place, value);
 }
 
 function* replaced(
@@ -120,13 +133,13 @@ function* replaced(
 
 /** Where there is an object that lacks only the last name of the path, it is added. */
 function* withMember(
-  root: Json,
-  path: JsonPath,
+  { root, path, context }: Place,
   value: Json,
 ): Slices<Json | undefined | 'not static'> {
   const name = soleName(path.steps.at(-1));
   if (name === undefined || !isStatic(path)) return isStatic(path) ? undefined : 'not static';
-  const parents = yield* findSpots(root, { ...path, steps: path.steps.slice(0, -1) });
+  const above = { ...path, steps: path.steps.slice(0, -1) };
+  const parents = yield* findSpots(root, above, walkOf(root, context));
   let isAdded = false;
   for (const { value: parent } of parents) {
     if (!(parent instanceof Map)) continue;
@@ -148,33 +161,62 @@ function parseMSet(args: readonly Buffer[]): readonly SetRequest[] {
   return requests;
 }
 
+/** A key's document as JSON.MSET makes it. */
+interface Made {
+  readonly kept: Omit<JsonDocument, 'root'>;
+  readonly root: Json;
+}
+
 /** All of them, or none: what is wrong with one is found before anything is stored. */
 function* runMSet(
   view: WriteView,
   requests: readonly SetRequest[],
-  { nowMs }: RunContext,
+  context: RunContext,
 ): Slices<Reply> {
-  const made = new Map<string, { readonly document: JsonDocument; root: Json }>();
+  const made = new Map<string, Made>();
   const strides = new Strides();
-  for (const { key, path, json } of requests) {
+  for (const request of requests) {
     if (strides.isDue) yield* strides.rest();
-    const name = key.toString('latin1');
-    const value = yield* parseJson(json);
-    const before = made.get(name);
-    const document = before?.document ?? (yield* readJson(view, key, nowMs));
-    if (document === 'wrong-type') return WRONG_TYPE;
-    if (document === undefined) {
-      if (path.steps.length > 0) return NOT_AT_ROOT;
-      const found = findKey(view, key, nowMs);
-      made.set(name, { document: { found, deadlineMs: 0, root: value }, root: value });
-      continue;
-    }
-    const open = { ...document, root: before?.root ?? document.root };
-    const root = yield* withValue(open, path, value, undefined);
-    if (root === 'not static') return WRONG_STATIC_PATH;
-    if (root !== undefined) made.set(name, { document, root });
+    const name = request.key.toString('latin1');
+    const one = yield* madeOf(view, request, made.get(name), context);
+    if (one === undefined) continue;
+    if ('kind' in one) return one;
+    made.set(name, one);
   }
-  for (const { document, root } of made.values()) yield* save(view, document, root, 'json.mset');
+  if (isAsLaterJson(context)) return yield* storeAll(view, made.values());
+  for (const { kept, root } of made.values()) yield* save(view, kept, root, 'json.mset');
+  return OK;
+}
+
+/** `before`: what a request for the same key has made. Undefined: nothing changes. */
+function* madeOf(
+  view: WriteView,
+  { key, path, json }: SetRequest,
+  before: Made | undefined,
+  context: RunContext,
+): Slices<Made | Reply | undefined> {
+  const value = yield* parseJson(json);
+  const stored = before?.kept ?? findJson(view, key, context.nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  const kept = stored ?? { found: findKey(view, key, context.nowMs), deadlineMs: 0 };
+  if (path.steps.length === 0) return { kept, root: value };
+  if (stored === undefined) return NOT_AT_ROOT;
+  const root = before?.root ?? (yield* parseJson((stored as StoredJson).text));
+  const changed = yield* withValue({ root, path, context }, value, undefined);
+  if (changed === 'not static') return WRONG_STATIC_PATH;
+  return changed === undefined ? undefined : { kept, root: changed };
+}
+
+/** The texts first: one of them may be too large. */
+function* storeAll(view: WriteView, made: Iterable<Made>): Slices<Reply> {
+  const texts: { readonly kept: Made['kept']; readonly text: Buffer }[] = [];
+  for (const { kept, root } of made) texts.push({ kept, text: yield* textOfDocument(root) });
+  const strides = new Strides();
+  for (const { kept, text } of texts) {
+    if (strides.isDue) yield* strides.rest();
+    storeText(view, kept.found, text, kept.deadlineMs);
+    view.notify?.('module', 'json.mset', kept.found.key);
+  }
   return OK;
 }
 
@@ -192,8 +234,9 @@ function parseMerge(args: readonly Buffer[]): MergeRequest {
 function* runMerge(
   view: WriteView,
   { key, path, json }: MergeRequest,
-  { nowMs }: RunContext,
+  context: RunContext,
 ): Slices<Reply> {
+  const { nowMs } = context;
   const document = yield* readJson(view, key, nowMs);
   if (document === 'wrong-type') return WRONG_TYPE;
   const patch = yield* parseJson(json);
@@ -203,7 +246,7 @@ function* runMerge(
     view.notify?.('module', 'json.merge', key);
     return OK;
   }
-  const root = yield* mergedAt(document.root, path, patch);
+  const root = yield* mergedAt({ root: document.root, path, context }, patch);
   if (root === 'not static') return WRONG_STATIC_PATH;
   if (root === undefined) return NULL;
   if (root === 'gone') removeKey(view, document.found);
@@ -213,13 +256,10 @@ function* runMerge(
 }
 
 /** `gone`: null was merged into the document itself. */
-function* mergedAt(
-  root: Json,
-  path: JsonPath,
-  patch: Json,
-): Slices<Json | undefined | 'not static' | 'gone'> {
-  const spots = yield* topSpots(root, path);
-  if (spots.length === 0) return yield* withMember(root, path, mergedJson(null, patch));
+function* mergedAt(place: Place, patch: Json): Slices<Json | undefined | 'not static' | 'gone'> {
+  const { root, path, context } = place;
+  const spots = yield* topSpots(root, path, context);
+  if (spots.length === 0) return yield* withMember(place, mergedJson(null, patch));
   if (patch !== null) {
     const growth = yield* JsonGrowth.of([patch]);
     return yield* replaced(root, spots, ({ value }) => {
@@ -233,12 +273,8 @@ function* mergedAt(
 }
 
 /** JSON.DEL key [path], JSON.FORGET key [path] */
-function* runDel(
-  view: WriteView,
-  { key, path }: PathRequest,
-  { nowMs }: RunContext,
-): Slices<Reply> {
-  const stored = findJson(view, key, nowMs);
+function* runDel(view: WriteView, { key, path }: PathRequest, context: RunContext): Slices<Reply> {
+  const stored = findJson(view, key, context.nowMs);
   if (stored === 'wrong-type') return WRONG_TYPE;
   if (stored === undefined) return integer(0);
   if (path.steps.length === 0) {
@@ -248,7 +284,7 @@ function* runDel(
     return integer(1);
   }
   const root = yield* parseJson(stored.text);
-  const spots = yield* topSpots(root, path);
+  const spots = yield* topSpots(root, path, context);
   if (spots.length === 0) return integer(0);
   removeAll(spots);
   yield* save(view, stored, root, 'json.del');
@@ -259,14 +295,16 @@ function* runDel(
 function* runClear(
   view: WriteView,
   { key, path }: PathRequest,
-  { nowMs }: RunContext,
+  context: RunContext,
 ): Slices<Reply> {
-  const document = yield* readJson(view, key, nowMs);
+  const document = yield* readJson(view, key, context.nowMs);
   if (document === 'wrong-type') return WRONG_TYPE;
   if (document === undefined) return NO_DOCUMENT;
   let { root } = document;
   let count = 0;
-  for (const spot of yield* topSpots(root, path)) {
+  const strides = new Strides();
+  for (const spot of yield* topSpots(root, path, context)) {
+    if (strides.isDue) yield* strides.rest();
     const value = cleared(spot.value);
     if (value === undefined) continue;
     root = replaceAt(root, spot, value);

@@ -21,6 +21,8 @@ export const applyVersions = {
   json: 10,
   /** `xpcall` calls handlers of errors as deep as Lua does. */
   deepHandlers: 11,
+  /** JSON paths that count all they find and compare, arrays within arrays that change both, JSON.MSET as a whole. */
+  laterJson: 11,
 } as const;
 
 /** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */
@@ -31,4 +33,9 @@ export function isAsLaterRedis({ applyVersion }: { readonly applyVersion?: numbe
 /** Whether `deepHandlers` holds, likewise. */
 export function handlesDeep({ applyVersion }: { readonly applyVersion?: number }): boolean {
   return applyVersion === undefined || applyVersion >= applyVersions.deepHandlers;
+}
+
+/** The same of `laterJson`. */
+export function isAsLaterJson({ applyVersion }: { readonly applyVersion?: number }): boolean {
+  return applyVersion === undefined || applyVersion >= applyVersions.laterJson;
 }

@@ -60,9 +60,19 @@ export function* storeJson(
   root: Json,
   deadlineMs: number,
 ): Slices<void> {
-  const body = Buffer.from(yield* jsonText(root, STORED));
-  if (body.length > limits.valueBytesMax) {
+  storeText(view, found, yield* textOfDocument(root), deadlineMs);
+}
+
+/** As it is stored. Throws JsonError when it is too large. */
+export function* textOfDocument(root: Json): Slices<Buffer> {
+  const text = Buffer.from(yield* jsonText(root, STORED));
+  if (text.length > limits.valueBytesMax) {
     throw new JsonError(`the document would have more than ${limits.valueBytesMax} bytes`);
   }
-  storeKey(view, found, { type: 'json', deadlineMs, origin: 'set', body });
+  return text;
+}
+
+/** `text`: what `textOfDocument` has made. */
+export function storeText(view: WriteView, found: Outline, text: Buffer, deadlineMs: number): void {
+  storeKey(view, found, { type: 'json', deadlineMs, origin: 'set', body: text });
 }

@@ -6,7 +6,7 @@
 import { jsonNumber } from './json-number.ts';
 import type { PathReader } from './json-path-reader.ts';
 import type { Comparison, Filter, Operand, PathOperand, PathStep } from './json-steps.ts';
-import { isSameJson, type Json, numberOf } from './json-value.ts';
+import { comparisonOf, isSameJson, type Json, numberOf, type Spend } from './json-value.ts';
 
 const comparisons: readonly Comparison[] = ['==', '!=', '<=', '>=', '<', '>'];
 const DEPTH_MAX = 32;
@@ -48,13 +48,13 @@ function one(reader: PathReader, steps: ReadSteps, depth: number): Filter {
   } else if (reader.take('!')) {
     filter = { kind: 'not', of: one(reader, steps, depth + 1) };
   } else {
-    filter = comparisonOf(reader, steps);
+    filter = comparedOf(reader, steps);
   }
   reader.space();
   return filter;
 }
 
-function comparisonOf(reader: PathReader, steps: ReadSteps): Filter {
+function comparedOf(reader: PathReader, steps: ReadSteps): Filter {
   const a = operandOf(reader, steps);
   reader.space();
   if (reader.take('=~')) throw reader.wrong('regular expressions are not supported');
@@ -78,44 +78,52 @@ function operandOf(reader: PathReader, steps: ReadSteps): Operand {
   return { literal };
 }
 
-/** `find`: the first value that a path of the filter names. */
-export function passes(filter: Filter, find: (operand: PathOperand) => Json | undefined): boolean {
+/** What a filter asks while it looks at a value. */
+export interface FilterSight {
+  /** The first value that a path of the filter names. */
+  find(operand: PathOperand): Json | undefined;
+  /** What comparing takes, in values. */
+  readonly spend: Spend;
+}
+
+export function passes(filter: Filter, sight: FilterSight): boolean {
   switch (filter.kind) {
     case 'any':
-      return filter.of.some((inner) => passes(inner, find));
+      return filter.of.some((inner) => passes(inner, sight));
     case 'every':
-      return filter.of.every((inner) => passes(inner, find));
+      return filter.of.every((inner) => passes(inner, sight));
     case 'not':
-      return !passes(filter.of, find);
+      return !passes(filter.of, sight);
     case 'exists':
-      return find(filter.operand) !== undefined;
-    case 'compare':
-      return compares(operandValue(filter.a, find), filter.by, operandValue(filter.b, find));
+      return sight.find(filter.operand) !== undefined;
+    case 'compare': {
+      const { a, by, b } = filter;
+      return compares(operandValue(a, sight), by, operandValue(b, sight), sight.spend);
+    }
   }
 }
 
-function operandValue(
-  operand: Operand,
-  find: (operand: PathOperand) => Json | undefined,
-): Json | undefined {
-  return 'literal' in operand ? operand.literal : find(operand);
+function operandValue(operand: Operand, sight: FilterSight): Json | undefined {
+  return 'literal' in operand ? operand.literal : sight.find(operand);
 }
 
-function compares(a: Json | undefined, by: Comparison, b: Json | undefined): boolean {
+function compares(a: Json | undefined, by: Comparison, b: Json | undefined, spend: Spend): boolean {
   if (by === '==' || by === '!=') {
-    const isSame = a !== undefined && b !== undefined && isSameJson(a, b);
+    const isSame = a !== undefined && b !== undefined && isSameJson(a, b, spend);
     return isSame === (by === '==');
   }
-  const order = orderOf(a, b);
+  const order = orderOf(a, b, spend);
   if (order === undefined) return false;
   if (order === 0) return by === '<=' || by === '>=';
   return order < 0 === by.startsWith('<');
 }
 
 /** Below 0: `a` comes first. Undefined: they have no order. */
-function orderOf(a: Json | undefined, b: Json | undefined): number | undefined {
+function orderOf(a: Json | undefined, b: Json | undefined, spend: Spend): number | undefined {
+  spend(1);
   if (a === undefined || b === undefined) return undefined;
   if (typeof a === 'string' && typeof b === 'string') {
+    spend(comparisonOf(a, b));
     return stringOrder(a, b);
   }
   const [x, y] = [numberOf(a), numberOf(b)];

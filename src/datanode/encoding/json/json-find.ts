@@ -26,11 +26,14 @@ interface Within {
 export class PathWalk {
   readonly strides = new Strides();
   readonly root: Json;
+  readonly countsAll: boolean;
   readonly #passMax: number;
   #passed = 0;
 
-  constructor(root: Json, passMax: number = limits.jsonWalkMax) {
+  /** `countsAll`: as entries of apply version 11 do, what is found, looked up and compared counts as well. */
+  constructor(root: Json, countsAll = true, passMax: number = limits.jsonWalkMax) {
     this.root = root;
+    this.countsAll = countsAll;
     this.#passMax = passMax;
   }
 
@@ -40,10 +43,16 @@ export class PathWalk {
 
   pass(count = 1): void {
     this.#passed += count;
+    this.strides.add(count);
     if (this.#passed > this.#passMax) {
       throw new JsonError(`the path passes more than ${this.#passMax} values`);
     }
   }
+
+  readonly spend = (count: number): void => {
+    if (this.countsAll) this.pass(count);
+    else this.strides.add(count);
+  };
 }
 
 /** All that `path` names in `root`, in the document's order. Throws JsonError where it goes too far. */
@@ -111,12 +120,17 @@ function* take(spot: Spot, step: PathStep, walk: PathWalk, found: Spot[]): Slice
     }
   } else if (step.kind === 'names') {
     if (Array.isArray(value)) return;
+    const before = found.length;
     for (const name of step.names) {
       const inner = value.get(name);
       if (inner !== undefined) found.push(childOf(spot, value, name, inner));
     }
+    // to look up what is not there is work, too
+    walk.spend(found.length - before + Math.floor(step.names.length / 8));
   } else if (Array.isArray(value)) {
-    for (const at of placesOf(step, value.length)) found.push(childOf(spot, value, at, value[at]!));
+    const places = placesOf(step, value.length);
+    walk.spend(places.length);
+    for (const at of places) found.push(childOf(spot, value, at, value[at]!));
   }
 }
 
@@ -140,13 +154,17 @@ export function placeOf(index: number, length: number): number {
 }
 
 function isPassing(filter: Filter, spot: Spot, walk: PathWalk): boolean {
+  const { root, countsAll } = walk;
+  const all = countsAll ? new PathWalk(root, true, limits.jsonFilterMax) : walk;
   const find = ({ from, steps }: PathOperand) => {
-    const own = new PathWalk(walk.root, limits.jsonFilterWalkMax);
-    const found = first(from === 'root' ? walk.root : spot.value, steps, own);
-    walk.pass(own.passed);
+    const own = new PathWalk(root, countsAll, limits.jsonFilterWalkMax);
+    const found = first(from === 'root' ? root : spot.value, steps, own);
+    all.pass(own.passed);
     return found;
   };
-  return passes(filter, find);
+  const isPassed = passes(filter, { find, spend: all.spend });
+  if (all !== walk) walk.pass(all.passed);
+  return isPassed;
 }
 
 /** The first value that the steps name from `value` on. */
@@ -246,8 +264,15 @@ export function removeAll(spots: readonly Spot[]): void {
     else places.add(at as number);
   }
   for (const [array, places] of elements) {
-    const kept = array.filter((_, at) => !places.has(at));
-    array.length = 0;
-    for (const value of kept) array.push(value);
+    refill(
+      array,
+      array.filter((_, at) => !places.has(at)),
+    );
   }
+}
+
+/** Makes the same array hold `items`. */
+export function refill(array: Json[], items: readonly Json[]): void {
+  array.length = 0;
+  for (const item of items) array.push(item);
 }

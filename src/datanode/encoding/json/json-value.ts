@@ -51,20 +51,37 @@ export function numberOf(value: Json): number | bigint | undefined {
   return typeof value === 'number' || typeof value === 'bigint' ? value : undefined;
 }
 
+/** Told how much was looked at, in values; may throw when that is too much. */
+export type Spend = (values: number) => void;
+
+/** Of a string, what counts as a value. */
+const STRING_PIECE = 1_024;
+
+/** What it takes to compare two strings that begin alike, in values. */
+export function comparisonOf(a: string, b: string): number {
+  return Math.ceil(Math.min(a.length, b.length) / STRING_PIECE);
+}
+
 /** The same value: objects whatever the order of their names, numbers by what they come to. */
-export function isSameJson(a: Json, b: Json): boolean {
+export function isSameJson(a: Json, b: Json, spend: Spend = () => {}): boolean {
+  if (typeof a === 'string' && typeof b === 'string') {
+    if (a.length !== b.length) return false;
+    spend(comparisonOf(a, b));
+    return a === b;
+  }
+  spend(1);
   const [x, y] = [numberOf(a), numberOf(b)];
   // a bigint and a number may be the same number
   if (x !== undefined && y !== undefined) return x <= y && x >= y;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item, at) => isSameJson(item, b[at]!));
+    return a.every((item, at) => isSameJson(item, b[at]!, spend));
   }
   if (!(a instanceof Map)) return a === b;
   if (!(b instanceof Map) || a.size !== b.size) return false;
   for (const [name, value] of a) {
     const other = b.get(name);
-    if (other === undefined || !isSameJson(value, other)) return false;
+    if (other === undefined || !isSameJson(value, other, spend)) return false;
   }
   return true;
 }
@@ -84,14 +101,26 @@ const STEP_VALUES = 8_192;
 /** Counts values that are walked over, and says when to give way. */
 export class Strides {
   #done = 0;
+  #glanced = 0;
+  #rested = 0;
 
   get isDue(): boolean {
-    return ++this.#done % GLANCE_VALUES === 0;
+    return ++this.#done - this.#glanced >= GLANCE_VALUES;
+  }
+
+  /** So many more. */
+  add(values: number): void {
+    this.#done += values;
   }
 
   /** To be gone through where `isDue`. */
   *rest(): Slices<void> {
-    if (this.#done % STEP_VALUES === 0) yield* giveWay();
-    else yield GLANCE;
+    this.#glanced = this.#done;
+    if (this.#done - this.#rested < STEP_VALUES) {
+      yield GLANCE;
+      return;
+    }
+    this.#rested = this.#done;
+    yield* giveWay();
   }
 }

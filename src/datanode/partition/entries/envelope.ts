@@ -12,7 +12,8 @@
  *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields;
  *                  apply version 5 likewise: commands and options newer than Redis 7.4; 6: scripts, whose
  *                  entries have the highest that all members of the group apply; 7: streams; 8:
- *                  functions; 9 to 11: what later versions of Redis do and have, and what Lua does
+ *                  functions; 9 to 11: what later versions of Redis do and have, what Lua does, and
+ *                  what has changed of JSON commands
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */

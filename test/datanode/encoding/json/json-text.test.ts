@@ -123,7 +123,7 @@ test('escapes are taken as JavaScript takes them, and no half of a pair', () => 
     fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 5 }), (drawn) => {
       const text = `["${drawn.join('')}"]`;
       const expected = (own(text)?.value as [string] | undefined)?.[0];
-      if (expected?.isWellFormed()) {
+      if (expected !== undefined && !/\p{Surrogate}/u.test(expected)) {
         taken++;
         expect(parsed(text), text).toEqual([expected]);
       } else {
