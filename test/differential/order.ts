@@ -8,8 +8,8 @@ import type { Reply } from '../../src/datanode/resp/reply.ts';
  * count: kind and number of items, for commands that choose at random · scan: a cursor, then items
  * in any order · scanPairs: a cursor, then keys and values · scores: bytes, with numbers in the
  * digits of Redis 7.2 (see exceptions.ts) · scanScores: a cursor, then members and scores · sign: of
- * a number that depends on the moment · seconds: to the nearest fifty of what is left, since the
- * second may turn between two servers' answers · moments: of streams, without the time of day, with
+ * a number that depends on the moment · seconds: what is left, which may be less where the second
+ * has turned between two servers' answers · moments: of streams, without the time of day, with
  * what is idle to the nearest fifty seconds, and without what Redis 7.2 tells beyond 7.0 or otherwise (lag).
  */
 export type Order =
@@ -25,11 +25,15 @@ export type Order =
   | 'seconds'
   | 'moments';
 
-export function comparable(bytes: Buffer, order: Order): string {
+/** Longer than any command is under way, also on a busy machine. */
+const SECONDS_APART = 60;
+
+/** Two servers' answers are the same where the strings for both are, each made beside the other answer. */
+export function comparable(bytes: Buffer, order: Order, beside = bytes): string {
   const text = bytes.toString('latin1');
   if (order === 'exact' || text.startsWith('-')) return text;
   if (order === 'sign') return text.replace(/^:\d+/, ':+');
-  if (order === 'seconds') return text.replace(/^:(\d+)/, (_, left) => `:${Math.round(left / 50)}`);
+  if (order === 'seconds') return withoutTurn(text, beside.toString('latin1'));
   if (order === 'moments') return withoutMoments(text);
   if (order === 'scores') return withShortNumbers(text);
   if (order === 'scanScores') {
@@ -48,6 +52,15 @@ export function comparable(bytes: Buffer, order: Order): string {
   const flat = order === 'pairs' && reply.kind === 'array' && !items.some((item) => itemsOf(item));
   const units = flat ? pairUp(texts) : texts;
   return `${text[0]}${units.sort().join('')}`;
+}
+
+/**
+ * Both answers where they are no minute apart: the greater of the two. Rounded, they would differ whenever
+ * the second that turns is one at which rounding goes the other way.
+ */
+function withoutTurn(text: string, other: string): string {
+  const [left, also] = [text, other].map((each) => Number(/^:(\d+)\r\n$/.exec(each)?.[1]));
+  return Math.abs(left! - also!) < SECONDS_APART ? `:${Math.max(left!, also!)}\r\n` : text;
 }
 
 function withoutMoments(reply: string): string {
