@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/common/clock.ts';
+import { systemClock } from '../../src/common/clock.ts';
 import { Client } from '../../src/sdk/index.ts';
 import { laneOf, Window } from '../../src/sdk/window.ts';
 import { bulk, Peer, scriptedPlacedriver } from './peer.ts';
@@ -122,17 +122,16 @@ test('whose time is over as its turn comes is not sent', async () => {
     nodes: [{ name: 'n0', port: peer.port }],
     partitions: [{ leader: 'n0', replicas: ['n0'] }],
   });
-  let askedMs: number | undefined;
-  const monotonicMs = () => askedMs ?? systemClock.monotonicMs();
-  const clock: Clock = { ...systemClock, monotonicMs };
+  // stands still while they are given, so that the time of all of them is over at once
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
   const options = { placedrivers: ['p:1'], maxInFlight: 1, timeoutMs: 500, sessions: false };
   const client = new Client(options, { get, clock });
   try {
     await client.get('a');
-    // Asked in one instant: the look that finds one due finds all of them due.
-    askedMs = systemClock.monotonicMs();
     const calls = ['a', 'b', 'c'].map((key) => client.set(key, 1).then(String, ({ code }) => code));
-    askedMs = undefined;
+    await expect.poll(() => peer.commands.length).toBe(2);
+    nowMs += 500;
     expect(await Promise.all(calls)).toEqual(['OUTCOME_UNKNOWN', 'TIMEOUT', 'TIMEOUT']);
     expect(peer.commands).toEqual(['GET a', 'SET a 1']);
   } finally {
