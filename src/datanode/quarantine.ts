@@ -12,6 +12,8 @@ import type { Logger } from '../common/log.ts';
 const NAMES = ['identity', 'table', 'replicas', 'log', 'engines'];
 /** There while a move is under way: one that is cut short is ended by the next start. */
 const MOVING = 'moving';
+/** Of a move that did not even begin: the disk was full, or the process was killed. */
+const UNBEGUN = `${MOVING}.tmp`;
 
 /** Throws `reason`, with the remedy, when something was set aside before. */
 export async function quarantine(
@@ -21,7 +23,7 @@ export async function quarantine(
   logger: Logger,
 ): Promise<void> {
   const aside = asideOf(dataDir);
-  if ((await disk.list(aside)).length > 0) {
+  if ((await disk.list(aside)).some((name) => name !== UNBEGUN)) {
     throw new KvorumError(
       'CORRUPT',
       `${messageOf(reason)}; ${aside} holds what was set aside before: remove it when every ` +

@@ -35,6 +35,18 @@ describe('a data directory that cannot be trusted', () => {
     expect(await disk.exists('/d/identity')).toBe(true);
   });
 
+  test.each(['pwrite', 'fdatasync', 'rename'] as const)(
+    'is set aside by the next start where %s of the first mark failed',
+    async (operation) => {
+      disk.failNext(operation, { code: 'ENOSPC' });
+      await expect(quarantine(disk, '/d', damage, silentLogger)).rejects.toThrow('ENOSPC');
+      disk.crash('process');
+      await endQuarantine(disk, '/d');
+      await quarantine(disk, '/d', damage, silentLogger);
+      expect(await disk.list('/d/quarantine')).toEqual(['engines', 'identity', 'log', 'table']);
+    },
+  );
+
   test('moved in part before a crash, is moved on before anything of it is read', async () => {
     for (let skip = 0; skip < 4; skip++) {
       const crashed = new SimDisk({ random: seededRandom(skip), clock: systemClock });
