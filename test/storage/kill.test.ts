@@ -4,6 +4,8 @@
  * have been acknowledged since, so that there is something to lose.
  */
 import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { seededRandom } from '../../src/common/random.ts';
 import { eventually, pause, startCluster, type TestCluster } from '../cluster/cluster.ts';
@@ -16,6 +18,8 @@ const seed = process.env['KVORUM_KILL_SEED'] ?? '1';
 const NODES = ['datanode1', 'datanode2', 'datanode3'];
 const PARTITIONS = 4;
 const AWAY_MS = 1_500;
+/** Words of a node that does not trust its files. */
+const DAMAGE = /a replica stopped|set aside|CORRUPT|damage/;
 /** Of writes that are waited for before a kill, at most. */
 const WRITES_BETWEEN = 60;
 /** Before a kill, and for each thing that is waited for behind the last one. */
@@ -112,6 +116,8 @@ test(
     process.stdout.write(`seed ${seed} killed ${killed}: ${JSON.stringify(counts)}\n`);
     process.stdout.write(`large values: ${(bulk.bytes / 1e6).toFixed(0)} MB acknowledged\n`);
     expect([...violations, ...wrong]).toEqual([]);
+    // peers fill again what a node has found damaged: so nothing may be, whatever moment it was killed at
+    expect(NODES.flatMap((name) => damageToldBy(running, name))).toEqual([]);
   },
   // each wait ends before the test does, and says what did not come
   5 * WAIT_MS + limitOf(scale.randomKills),
@@ -132,6 +138,11 @@ async function everyReplicaHolds(running: TestCluster): Promise<void> {
     );
     return partitions.length === PARTITIONS && isThere;
   });
+}
+
+function damageToldBy(running: TestCluster, name: string): string[] {
+  const lines = readFileSync(join(running.data, 'log', `${name}.log`), 'utf8').split('\n');
+  return lines.filter((line) => DAMAGE.test(line));
 }
 
 /** As `eventually`, with what the processes say of themselves when it does not come. */
