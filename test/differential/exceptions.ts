@@ -44,6 +44,11 @@ export const exceptions: readonly Exception[] = [
     reason: 'so it is from 7.2 on; 7.0 has words of its own for both',
   },
   {
+    commands: 'XREAD BLOCK of several keys, or of one twice',
+    differs: 'who wakes is given what has come to all of them',
+    reason: 'so it is from 7.2 on; 7.0 gives what has come to one',
+  },
+  {
     commands: 'COMMAND GETKEYS of a malformed XREAD or XREADGROUP',
     differs: '7.0 tells half of what stands behind STREAMS, wherever that is; here there are none',
     reason: 'the command is refused: what it would read is nothing',
