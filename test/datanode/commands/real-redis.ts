@@ -44,7 +44,11 @@ export class RealRedis {
         await once(socket, 'connect');
         return new RealRedis(child, directory, socket);
       } catch (failure) {
-        if (child.exitCode !== null || performance.now() > untilMs) throw failure;
+        if (child.exitCode !== null || performance.now() > untilMs) {
+          child.kill('SIGKILL');
+          rmSync(directory, { recursive: true, force: true });
+          throw failure;
+        }
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
     }
