@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { differential, exact, inSeconds } from './differential.ts';
 import { doubleWord, integerWord, key, member, option, words, wordsAndMore } from './words.ts';
 
+/** None that is over before the sequence is. */
 const setOption = fc.oneof(
   option('nx', 'xx', 'get', 'keepttl').map((text) => [text]),
-  fc.tuple(option('ex', 'px'), fc.constantFrom('1000', '0', '-1', 'abc', '9999999999')),
+  fc.tuple(option('ex', 'px'), fc.constantFrom('100000', '0', '-1', 'abc', '9999999999')),
 );
 
 const set = fc

@@ -138,6 +138,8 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/** What is left of 1,000 s: the second may turn between the answers of both. */
+const withoutSeconds = (text: string) => text.replace(/:(?:9\d\d|1000)\r\n/g, ':1000\r\n');
 const isCaching = ([name]: readonly string[]) => name === 'CLIENT';
 const isResp3Push = (text: string) => text.startsWith('>');
 const isMessage = (text: string) => text.startsWith('*3\r\n$7\r\nmessage');
@@ -206,7 +208,7 @@ describe.skipIf(!hasRedis)('client side caching as redis-server does it', () => 
           const what = `${own ? 'own ' : ''}${lines.map((line) => line.join(' ')).join('; ')}`;
           const asked = scenes.map((scene) => (own ? scene.tracker : scene.writer).ask(lines));
           const [mine, its] = await Promise.all(asked);
-          expect(mine, what).toEqual(its);
+          expect(mine!.map(withoutSeconds), what).toEqual(its!.map(withoutSeconds));
           // CLIENT CACHING is about the next command: behind it nobody asks
           if (!own || !isCaching(lines[0]!)) {
             await Promise.all(scenes.map((scene) => scene.told.ask([['PING']])));
