@@ -12,9 +12,12 @@ import { addCertificateVerbs } from './certificates/verbs.ts';
 import { dataDirectory } from './data-flag.ts';
 import { addDemoVerbs } from './demo/verbs.ts';
 import { addImportVerbs, addRestoreVerbs } from './import/verbs.ts';
-import { endWhenUnread } from './unread-output.ts';
+import { endWhenUnread, goOnUnheard } from './unread-output.ts';
 
-endWhenUnread(process.stdout, process.argv[2], process.exit);
+endWhenUnread(process.stdout, process.argv[2], process.exit, (line) =>
+  process.stderr.write(`${line}\n`),
+);
+goOnUnheard(process.stderr);
 
 const program = new Command('kvorum')
   .description('A strongly consistent, sharded key-value store that speaks the Redis protocol.')
