@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { messageOf } from '../common/errors.ts';
+import { messageOf, systemCodeOf } from '../common/errors.ts';
 import type { Logger } from '../common/log.ts';
 
 export interface RunFile {
@@ -49,24 +49,33 @@ export function tellRunFile(path: string, run: RunFile, logger: Pick<Logger, 'wa
   }
 }
 
-/** Every readable run file of a data directory, by name. */
+/**
+ * Every run file of a data directory, by name. Throws where they may be and cannot be read: for want of rights
+ * a cluster that runs would look as if there was none.
+ */
 export function readRunFiles(dataDir: string): RunFile[] {
   const directory = join(dataDir, 'run');
   let names: string[];
   try {
     names = readdirSync(directory).filter((name) => name.endsWith('.json'));
-  } catch {
-    return [];
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
   }
   const found: RunFile[] = [];
   for (const name of names.sort()) {
     try {
       found.push(JSON.parse(readFileSync(join(directory, name), 'utf8')) as RunFile);
-    } catch {
+    } catch (error) {
       // half-written by a process that died: the process is not there either
+      if (!(error instanceof SyntaxError) && !isAbsence(error)) throw error;
     }
   }
   return found;
+}
+
+function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '');
 }
 
 /** True when a process of this id exists (it may be another program after a reboot). */

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -35,6 +35,16 @@ test('what a process tells of itself is found; half a file is not', () => {
   writeRunFile(join(dir, 'run', 'datanode1.json'), run);
   writeFileSync(join(dir, 'run', 'broken.json'), '{"name": ');
   expect(readRunFiles(dir)).toEqual([run]);
+});
+
+test('what may be there and cannot be read is no cluster that never ran', () => {
+  expect(readRunFiles(join(dir, 'nowhere'))).toEqual([]);
+  // root may read anything, but no link to itself
+  symlinkSync('loop.json', join(dir, 'run', 'loop.json'));
+  expect(() => readRunFiles(dir)).toThrow('ELOOP');
+  rmSync(join(dir, 'run'), { recursive: true });
+  symlinkSync('run', join(dir, 'run'));
+  expect(() => readRunFiles(dir)).toThrow('ELOOP');
 });
 
 test('a process that cannot tell of itself goes on, and says so', () => {
