@@ -8,6 +8,7 @@ import type { ClientWorld } from '../../sdk/world.ts';
 import { type Place, placedrivers } from '../admin/api.ts';
 import { type ClientTlsFlags, clientTls } from '../client-tls.ts';
 import { isHopeless } from '../hopeless.ts';
+import { Waiting } from './waiting.ts';
 
 export interface TargetFlags extends ClientTlsFlags {
   readonly url?: readonly string[];
@@ -29,9 +30,12 @@ export class Target {
   readonly #clients = new Map<string, Promise<Client>>();
   /** Those that connect yet included. */
   readonly #open = new Set<Client>();
+  readonly #say: (line: string) => void;
   #isGivenUp = false;
 
-  constructor(flags: TargetFlags) {
+  /** `say`: is told, from time to time, why nothing goes on yet; standard error when absent. */
+  constructor(flags: TargetFlags, say = onStandardError) {
+    this.#say = say;
     const { options, world = {} } = placeOf(flags);
     this.#options = { ...options, timeoutMs: TIMEOUT_MS };
     this.#world = world;
@@ -83,6 +87,7 @@ export class Target {
   /** At datanodes that are named lookups tell of their connections as well. */
   async #enter(client: Client): Promise<void> {
     const entered = new AbortController();
+    const waiting = new Waiting(client, this.#say);
     const hopeless = hopelessness(client, this.hasSessions, entered.signal);
     // the first command says whether the namespace is there, and lets this user in
     const tried = client.connect().then(() => client.exists('kvorum'));
@@ -93,6 +98,7 @@ export class Target {
       const isRefused = failure instanceof ClientError && isHopeless(failure.message);
       throw isRefused ? notLetIn(failure) : failure;
     } finally {
+      waiting.end();
       entered.abort();
     }
   }
@@ -117,6 +123,10 @@ export class Target {
       );
     }
   }
+}
+
+function onStandardError(line: string): void {
+  process.stderr.write(`kvorum: ${line}\n`);
 }
 
 /** So often in a row, for a node may just be learning of a user. */

@@ -91,6 +91,18 @@ test('one that is away, or starts, is waited for', async () => {
   expect(await told).toBe('in');
 });
 
+test('whoever waits for a wrong address is told of it', async () => {
+  const closed = createServer();
+  const port = await listening(closed);
+  closed.close();
+  const line = new Promise<string>((resolve) => {
+    const target = new Target({ to: `redis://127.0.0.1:${port}` }, resolve);
+    ends.push(() => target.giveUp());
+    target.client('default').catch(() => {});
+  });
+  expect(await line).toMatch(new RegExp(`^waiting for the cluster: .*:${port}.*ECONNREFUSED`));
+});
+
 test('what fails is told at once, and not when what else is under way has ended', async () => {
   const CLUSTER = '-ERR This instance has cluster support disabled';
   const port = await listening(node({ CLUSTER, EXISTS: ':0', SET: '' }));
