@@ -44,7 +44,8 @@ export class RealRedis {
         await once(socket, 'connect');
         return new RealRedis(child, directory, socket);
       } catch (failure) {
-        if (child.exitCode !== null || performance.now() > untilMs) {
+        const hasEnded = child.exitCode !== null || child.signalCode !== null;
+        if (hasEnded || performance.now() > untilMs) {
           child.kill('SIGKILL');
           rmSync(directory, { recursive: true, force: true });
           throw failure;
