@@ -4,6 +4,8 @@ import { Client, type ClientError, type ClientOptions } from '../../src/sdk/inde
 import { bulk, type Peer, scriptedPlacedriver, startPeers } from './peer.ts';
 
 const COUNT = 20_000;
+/** Longer than a test may take: on a busy machine so many calls take as long as one may by default. */
+const unhurried = { timeoutMs: 300_000, attemptTimeoutMs: 300_000 };
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
@@ -16,7 +18,7 @@ async function scene(script: Peer['script'], options: ClientOptions = {}) {
   /** The placedriver answers when this is resolved. */
   const gate = { open: Promise.resolve() };
   const client = new Client(
-    { placedrivers: ['p:1'], sessions: false, ...options },
+    { placedrivers: ['p:1'], sessions: false, ...unhurried, ...options },
     { get: (url, signal) => gate.open.then(() => driver.get(url, signal)) },
   );
   ends.push(() => client.disconnect());
