@@ -1,5 +1,5 @@
 /** Configuration files with one thing wrong: a line that names file and field. Bent they are a room. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -108,17 +108,21 @@ function typeOfDefault(field: string): boolean {
 }
 
 let directory: string;
+const living = new Set<ChildProcess>();
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'kvorum-configs-'));
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => {
+  for (const child of living) child.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
 
 interface Ended {
   readonly code: number | null;
   readonly errors: string;
 }
 
-/** Runs `kvorum <role>` on the text; a process that lives on is killed after ten seconds. */
+/** Runs `kvorum <role>` on the text; a process that lives on is killed when the test has met its limit. */
 function run(role: Sample['role'], text: string): Promise<Ended> {
   const config = join(directory, 'config.yaml');
   writeFileSync(config, text);
@@ -128,9 +132,9 @@ function run(role: Sample['role'], text: string): Promise<Ended> {
     child.stderr.on('data', (chunk) => {
       errors += chunk;
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), 10_000);
+    living.add(child);
     child.on('close', (code) => {
-      clearTimeout(timer);
+      living.delete(child);
       resolve({ code, errors });
     });
   });
