@@ -47,8 +47,16 @@ export type Pairs = Variadic | readonly [PairRecord] | readonly [PairRecord, Cal
 /** Names and what belongs to each. */
 export type PairRecord = Readonly<Record<string, Value>> | ReadonlyMap<Key, Value>;
 
-/** An entry of a stream, fields and values in turn; null where it is gone and its ID still pending. */
-export type StreamEntry = readonly [id: string, fields: readonly string[] | null];
+/**
+ * An entry of a stream, fields and values in turn; null where it is gone and its ID still pending. To XREADGROUP with
+ * CLAIM it is told as well how many milliseconds ago it was last given to anybody, and how often it was.
+ */
+export type StreamEntry = readonly [
+  id: string,
+  fields: readonly string[] | null,
+  idleMs?: number,
+  deliveries?: number,
+];
 /** Entries of each stream that has any. */
 export type StreamEntries = readonly (readonly [key: string, entries: readonly StreamEntry[]])[];
 /** What a group was given and has not acknowledged: all of it in short, or entry by entry. */

@@ -17,10 +17,11 @@ const STREAMS = ['{a}one', '{a}two'];
 const GROUPS = ['g', 'h'];
 const ADDED_MIN = 100;
 const WAIT_MS = '2000';
+const CLAIM_MS = 3_000;
 
 const ended = endedAfterEach();
 
-type Entries = readonly [id: string, fields: readonly string[]][];
+type Entries = readonly [id: string, fields: readonly string[], idleMs?: number, given?: number][];
 type Rows = readonly (readonly [stream: string, entries: Entries])[];
 
 interface Consumer {
@@ -50,6 +51,15 @@ function rowsOf(reply: unknown): Rows {
   return items.flatMap((item, at) =>
     at % 2 === 0 ? [[item as string, items[at + 1] as Entries] as const] : [],
   );
+}
+
+/** What one consumer keeps for long becomes another's while that waits: no entry makes it so. */
+async function claimWhileWaiting(main: Redis, other: Redis): Promise<Rows> {
+  await main.xgroup('CREATE', '{a}kept', 'g', '0', 'MKSTREAM');
+  await main.xadd('{a}kept', '1-0', 'f', 'v');
+  await main.xreadgroup('GROUP', 'g', 'keeps', 'STREAMS', '{a}kept', '>');
+  const options = ['BLOCK', 100_000, 'CLAIM', CLAIM_MS, 'STREAMS', '{a}kept', '>'];
+  return rowsOf(await other.call('XREADGROUP', 'GROUP', 'g', 'takes', ...options));
 }
 
 async function produce(client: Redis, who: number, added: Set<string>, running: () => boolean) {
@@ -174,6 +184,7 @@ test('a group gives each entry once, a reader sees all, whatever leaders are kil
   await Promise.all(waiting);
   const pending = new Map<string, string[]>();
   for (const group of GROUPS) pending.set(group, await pendingIn(group));
+  const claimed = await claimWhileWaiting(main, others[0]!);
   for (const client of clients) client.disconnect();
 
   const lost = consumers.reduce((sum, one) => sum + one.lost, 0);
@@ -182,6 +193,8 @@ test('a group gives each entry once, a reader sees all, whatever leaders are kil
       `pending ${GROUPS.map((of) => pending.get(of)!.length)}, lost waits ${lost}, ` +
       `read ${seen.map((of) => of.get(STREAMS[0]!)!.length)}\n`,
   );
+  expect(claimed).toMatchObject([['{a}kept', [['1-0', ['f', 'v'], expect.any(Number), 1]]]]);
+  expect(Number(claimed[0]![1][0]![2])).toBeGreaterThanOrEqual(CLAIM_MS);
   expect([...added].filter((entry) => !everything.includes(entry))).toEqual([]);
   for (const group of GROUPS) {
     const given = givenTo(group);

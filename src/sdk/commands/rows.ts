@@ -176,7 +176,7 @@ xrange r 1:r0,1
 xrevrange r 1:r0,1
 xread r/BLOCK STREAMS<COUNT1,BLOCK1:r-1,1,2
 xgroup w 2:r0,1
-xreadgroup w/BLOCK STREAMS<GROUP2,COUNT1,BLOCK1:r-1,1,2
+xreadgroup w/BLOCK STREAMS<GROUP2,COUNT1,BLOCK1,CLAIM1:r-1,1,2
 xack w 1:r0,1
 xpending r 1:r0,1
 xautoclaim w 1:r0,1

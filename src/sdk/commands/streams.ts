@@ -94,11 +94,11 @@ export interface StreamCommands {
   ): Promise<Nested>;
   /**
    * Returns entries of streams for a consumer of a group, and waits for some if asked to.
-   * `XREADGROUP (GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] (STREAMS key+
-   * id+)`
+   * `XREADGROUP (GROUP group consumer) [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time]
+   * [NOACK] (STREAMS key+ id+)`
    */
   xreadgroup(
-    ...more: Variadic<'GROUP' | 'COUNT' | 'BLOCK' | 'NOACK' | 'STREAMS'>
+    ...more: Variadic<'GROUP' | 'COUNT' | 'BLOCK' | 'CLAIM' | 'NOACK' | 'STREAMS'>
   ): Promise<StreamEntries | null>;
   /** Acknowledges entries that a consumer of a group was given. `XACK key group id+` */
   xack(key: Key, group: Value, ...ids: Variadic): Promise<number>;

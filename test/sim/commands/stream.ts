@@ -96,7 +96,7 @@ export const streamCommands: Readonly<Record<string, Arguments>> = {
     consumer(draw),
     ...count(draw),
     ...draw.one([[], ['BLOCK', draw.int(1, 150)]]),
-    ...draw.one([[], [], [], [], [], ['NOACK']]),
+    ...draw.one([[], [], [], ['CLAIM', '100'], ['CLAIM', '0', 'NOACK'], ['NOACK']]),
     ...streams(draw, () => draw.one(['>', '>', '>', '>', '0', id(draw)])),
   ],
   xack: (draw) => [...ofGroup(draw), ...ids(draw)],

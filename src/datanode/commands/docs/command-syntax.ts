@@ -211,7 +211,7 @@ xlen key
 xpending key group filters=[[IDLE min-idle-time:integer] start:string end:string count [consumer]]
 xrange key start:string end:string [COUNT count]
 xread [COUNT count] [BLOCK milliseconds] ${READ}
-xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [NOACK] ${READ}
+xreadgroup group-block=(GROUP group consumer) [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time:integer] [NOACK] ${READ}
 xrevrange key end:string start:string [COUNT count]
 xsetid key last-id [ENTRIESADDED entries-added:integer] [MAXDELETEDID max-deleted-id]
 xtrim key trim=(${TRIM}) ${FATE}

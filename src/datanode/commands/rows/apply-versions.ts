@@ -23,6 +23,8 @@ export const applyVersions = {
   deepHandlers: 11,
   /** JSON paths that count all they find and compare, arrays within arrays that change both, JSON.MSET as a whole. */
   laterJson: 11,
+  /** XREADGROUP knows CLAIM, of Redis 8.4. */
+  claimingReads: 11,
 } as const;
 
 /** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */

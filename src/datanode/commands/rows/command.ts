@@ -211,6 +211,8 @@ export interface BlockingForm {
   readonly timeoutMs: number;
   /** Of a stream: those of one group share its entries, each group is given all of them. */
   readonly group?: Buffer;
+  /** It is given as well what others have had for so many milliseconds. */
+  readonly claimIdleMs?: number;
   /** The key that it adds to. */
   readonly fills?: Buffer;
   /** The same request of one of its keys alone. */

@@ -14,6 +14,8 @@ export interface ReadOptions {
   readonly blockMs: number | undefined;
   readonly group: { readonly name: Buffer; readonly consumer: Buffer } | undefined;
   readonly noAck: boolean;
+  /** What was last given to anybody so long ago is given first; undefined: it is not asked for. */
+  readonly claimIdleMs: number | undefined;
   readonly keys: readonly Buffer[];
   /** One for each key. */
   readonly ids: readonly Buffer[];
@@ -61,6 +63,7 @@ export function readOptions(args: readonly Buffer[], name: 'xread' | 'xreadgroup
   let blockMs: number | undefined;
   let group: ReadOptions['group'];
   let noAck = false;
+  let claimIdleMs: number | undefined;
   for (let at = 1; at < args.length; at++) {
     const more = args.length - at - 1;
     const option = word(args[at]!);
@@ -70,11 +73,14 @@ export function readOptions(args: readonly Buffer[], name: 'xread' | 'xreadgroup
       if (name === 'xread') throw onlyOfGroups('GROUP');
       group = { name: args[at + 1]!, consumer: args[at + 2]! };
       at += 2;
+    } else if (option === 'claim' && more > 0) {
+      if (name === 'xread') throw onlyOfGroups('CLAIM');
+      claimIdleMs = idleArgument(args[++at]!);
     } else if (option === 'noack') {
       if (name === 'xread') throw onlyOfGroups('NOACK');
       noAck = true;
     } else if (option === 'streams' && more > 0) {
-      return { count, blockMs, group, noAck, ...keysAndIds(args.slice(at + 1)) };
+      return { count, blockMs, group, noAck, claimIdleMs, ...keysAndIds(args.slice(at + 1)) };
     } else throw syntaxError();
   }
   throw syntaxError();
@@ -99,6 +105,12 @@ function onlyOfGroups(option: string): ArgumentError {
 function countOption(arg: Buffer): number {
   const count = countArgument(arg);
   return count <= 0 ? Number.POSITIVE_INFINITY : count;
+}
+
+function idleArgument(arg: Buffer): number {
+  const value = integerArgument(arg, 'ERR min-idle-time is not an integer or out of range');
+  if (value < 0) throw new ArgumentError('ERR min-idle-time must be a positive integer');
+  return Number(value);
 }
 
 function blockArgument(arg: Buffer): number {

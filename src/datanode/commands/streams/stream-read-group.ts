@@ -8,7 +8,7 @@ import {
   type StreamId,
 } from '../../encoding/records/stream-id.ts';
 import { decodeIdAtEnd } from '../../encoding/records/stream-key.ts';
-import type { Slices } from '../../encoding/steps/slices.ts';
+import { GLANCE, isGlanceDue, type Slices } from '../../encoding/steps/slices.ts';
 import { readStream, type Stream } from '../../encoding/streams/stream.ts';
 import { oneMore } from '../../encoding/streams/stream-count.ts';
 import { Deliveries, type OpenConsumer } from '../../encoding/streams/stream-deliveries.ts';
@@ -23,6 +23,7 @@ import type { WriteView } from '../../encoding/txn/view.ts';
 import { bulk, EMPTY_ARRAY, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 import { replyBytes } from '../../resp/reply-bytes.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
 import { textBytes, WRONG_TYPE } from '../rows/args.ts';
 import {
   ArgumentError,
@@ -35,15 +36,17 @@ import {
 import { late, lateReply } from '../rows/late-error.ts';
 import { idArgument } from './stream-args.ts';
 import { NO_CONSUMER_LEFT, noKeyOrGroup } from './stream-errors.ts';
+import { idleEntries } from './stream-idle.ts';
 import { type ReadOptions, readOptions } from './stream-read-args.ts';
-import { entryReply, goneReply } from './stream-replies.ts';
-import { fromStreams, keysOfRead, streamColumn } from './stream-rows.ts';
+import { claimedReply, entryReply, goneReply } from './stream-replies.ts';
+import { hasReadOption, keysOfRead, streamColumn } from './stream-rows.ts';
 import { groupReading } from './stream-waits.ts';
 
 /** `new`: what no consumer was given; else what is pending for this one behind the ID. */
 type From = StreamId | 'new';
 
-interface GroupRead extends Pick<ReadOptions, 'count' | 'blockMs' | 'noAck' | 'keys'> {
+interface GroupRead
+  extends Pick<ReadOptions, 'count' | 'blockMs' | 'noAck' | 'claimIdleMs' | 'keys'> {
   readonly group: Buffer;
   readonly consumer: Buffer;
   /** One for each key; what is wrong is told once its key was looked at. */
@@ -51,14 +54,28 @@ interface GroupRead extends Pick<ReadOptions, 'count' | 'blockMs' | 'noAck' | 'k
 }
 
 /**
- * XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [NOACK] STREAMS key [key ...] id
- * [id ...]
+ * XREADGROUP GROUP group consumer [COUNT count] [BLOCK milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key
+ * [key ...] id [id ...]
  */
 export function parseReadGroup(args: readonly Buffer[]): GroupRead {
-  const { count, blockMs, noAck, keys, ids, group } = readOptions(args, 'xreadgroup');
+  const { count, blockMs, noAck, claimIdleMs, keys, ids, group } = readOptions(args, 'xreadgroup');
   if (group === undefined) throw new ArgumentError('ERR Missing GROUP option for XREADGROUP');
   const from = ids.map((id) => late(() => fromArgument(id)));
-  return { count, blockMs, noAck, keys, from, group: group.name, consumer: group.consumer };
+  return {
+    count,
+    blockMs,
+    noAck,
+    claimIdleMs,
+    keys,
+    from,
+    group: group.name,
+    consumer: group.consumer,
+  };
+}
+
+/** Builds before do not know CLAIM. */
+function readGroupAppliesFrom(args: readonly Buffer[]): number {
+  return hasReadOption(args, 'claim') ? applyVersions.claimingReads : applyVersions.streams;
 }
 
 function fromArgument(arg: Buffer): From {
@@ -118,7 +135,7 @@ function* readForConsumer(
     const giving = new Giving(view, deliveries, consumer, nowMs, room);
     const from = request.from[at] as From;
     const entries =
-      from === 'new' ? yield* giving.giveNew(request) : yield* giving.repeat(from, request.count);
+      from === 'new' ? yield* giving.give(request) : yield* giving.repeat(from, request.count);
     if (entries !== undefined) pairs.push([bulk(key), entries]);
     deliveries.save();
   }
@@ -148,24 +165,60 @@ class Giving {
     this.#room = room;
   }
 
-  /** Undefined: there is nothing new. */
-  *giveNew({ count, noAck }: GroupRead): Slices<Reply | undefined> {
-    const { stream, group } = this.#deliveries;
-    const first = idAfter(group.lastId);
-    if (first === undefined || Buffer.compare(first, stream.lastId) > 0) return undefined;
+  /** What has been pending for long, if that is asked for, and what is new; undefined: there is nothing. */
+  *give(request: GroupRead): Slices<Reply | undefined> {
+    const { count, claimIdleMs } = request;
     const pile = new ReplyPile('array', 'a smaller COUNT');
     let given = 0;
-    yield* walkEntries(rangeOfEntries(stream, first, MAX_STREAM_ID), count, (entry) => {
-      const reply = entryReply(entry);
-      if (!this.#fits(reply)) return true;
-      pile.add(reply);
-      given++;
-      this.#give(entry, noAck);
-      return undefined;
-    });
+    if (claimIdleMs !== undefined) {
+      given = yield* this.#claimIdle(pile, { minIdleMs: claimIdleMs, count });
+    }
+    given += yield* this.#giveNew(pile, request, count - given);
     if (given === 0) return undefined;
     this.#consumer.activeMs = this.#nowMs;
     return pile.reply();
+  }
+
+  /** How many; those that are gone from the stream are pending no more. */
+  *#claimIdle(pile: ReplyPile, wanted: { minIdleMs: number; count: number }): Slices<number> {
+    const { stream, group } = this.#deliveries;
+    let given = 0;
+    let met = 0;
+    for (const { id, state } of yield* idleEntries(stream, group, wanted, this.#nowMs)) {
+      if (isGlanceDue(++met)) yield GLANCE;
+      const fields = readEntry(this.#view, stream, id);
+      if (fields === undefined) {
+        this.#deliveries.drop(id, state);
+        continue;
+      }
+      const { deliveredMs, deliveries } = state;
+      const reply = claimedReply({ id, fields }, this.#nowMs - deliveredMs, deliveries);
+      if (!this.#fits(reply)) break;
+      pile.add(reply);
+      given++;
+      const delivery = { deliveredMs: this.#nowMs, deliveries: oneMore(deliveries) };
+      this.#deliveries.give(id, this.#consumer, delivery, state);
+    }
+    yield* this.#deliveries.findEarliest();
+    return given;
+  }
+
+  *#giveNew(pile: ReplyPile, request: GroupRead, count: number): Slices<number> {
+    const { stream, group } = this.#deliveries;
+    const first = idAfter(group.lastId);
+    if (count <= 0 || first === undefined) return 0;
+    if (Buffer.compare(first, stream.lastId) > 0) return 0;
+    let given = 0;
+    yield* walkEntries(rangeOfEntries(stream, first, MAX_STREAM_ID), count, (entry) => {
+      const isTold = request.claimIdleMs !== undefined;
+      const reply = isTold ? claimedReply(entry, 0, 0) : entryReply(entry);
+      if (!this.#fits(reply)) return true;
+      pile.add(reply);
+      given++;
+      this.#give(entry, request.noAck);
+      return undefined;
+    });
+    return given;
   }
 
   #give({ id }: StreamEntry, noAck: boolean): void {
@@ -224,7 +277,8 @@ export const streamReadGroupCommands: readonly Command[] = [
     since: '5.0.0',
     summary:
       'Returns entries of streams for a consumer of a group, and waits for some if asked to.',
-    appliesFrom: fromStreams,
+    appliesFrom: readGroupAppliesFrom,
+    refusedBefore: true,
     hasChanged: true,
     parse: parseReadGroup,
     run: runReadGroup,

@@ -2,11 +2,20 @@
 import { formatStreamId, type StreamId } from '../../encoding/records/stream-id.ts';
 import type { StreamEntry } from '../../encoding/streams/stream-entries.ts';
 import type { EntryFields } from '../../encoding/streams/stream-entry.ts';
-import { array, bulk, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
+import { array, bulk, integer, NULL_ARRAY, type Reply } from '../../resp/reply.ts';
 
 /** ID and fields. */
 export function entryReply({ id, fields }: StreamEntry): Reply {
   return array([idReply(id), fieldsReply(fields)]);
+}
+
+/** As whoever reads with CLAIM is told: how long ago it was last given to anybody, and how often it was. */
+export function claimedReply(
+  { id, fields }: StreamEntry,
+  idleMs: number,
+  deliveries: number,
+): Reply {
+  return array([idReply(id), fieldsReply(fields), integer(idleMs), integer(deliveries)]);
 }
 
 /** One that is pending and gone. */

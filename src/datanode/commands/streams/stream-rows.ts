@@ -19,10 +19,23 @@ const STREAMS = 'streams';
 /** Options of XREAD and XREADGROUP before STREAMS, and how many arguments each has. */
 const optionArguments: ReadonlyMap<string, number> = new Map([
   ['block', 1],
+  ['claim', 1],
   ['count', 1],
   ['group', 2],
   ['noack', 0],
 ]);
+
+/** Whether an option stands before STREAMS. */
+export function hasReadOption(args: readonly Buffer[], wanted: string): boolean {
+  for (let at = 1; at < args.length; ) {
+    const option = word(args[at]!);
+    if (option === wanted) return true;
+    const more = optionArguments.get(option);
+    if (more === undefined) return false;
+    at += 1 + more;
+  }
+  return false;
+}
 
 /** Where the keys of XREAD or XREADGROUP begin, and how many there are; 0 of a malformed line. */
 export function streamKeys(args: readonly Buffer[]): {

@@ -22,16 +22,18 @@ export function streamReading(args: Line): ReadingForm | undefined {
 }
 
 /**
- * XREADGROUP GROUP group consumer [COUNT count] BLOCK milliseconds [NOACK] STREAMS key [key ...] id [id ...].
+ * XREADGROUP GROUP group consumer [COUNT count] BLOCK milliseconds [CLAIM min-idle-time] [NOACK]
+ * STREAMS key [key ...] id [id ...].
  * Who asks for what was given before is answered at once, with nothing if need be.
  */
 export function groupReading(args: Line): BlockingForm | undefined {
-  const { blockMs, group, keys, ids } = readOptions(args, 'xreadgroup');
+  const { blockMs, group, claimIdleMs, keys, ids } = readOptions(args, 'xreadgroup');
   if (blockMs === undefined || group === undefined || !ids.every(isNew)) return undefined;
   const before = beforeKeys(args, keys);
   const newest = ids[0]!;
   return {
     ...{ keys, type: 'stream', timeoutMs: blockMs, group: group.name },
+    ...(claimIdleMs !== undefined && { claimIdleMs }),
     only: (key) => [...before, key, newest],
   };
 }

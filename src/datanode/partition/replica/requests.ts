@@ -83,6 +83,11 @@ export class Requests {
       gather: (batch) => this.#gatherWrites(batch),
     });
     this.#waiters = new Waiters({
+      clock: ground.clock,
+      askForTurn: () => {
+        ground.wake();
+        ground.requestTurn();
+      },
       lastIndex: () => raft.lastIndex,
       appliedIndex: ground.appliedIndex,
       clearing: () => ground.clearing(),

@@ -14,6 +14,7 @@ import type { Served } from '../applying/serving.ts';
 import type { CommandLine } from '../entries/batch.ts';
 import { blockingRequest } from '../entries/blocking-request.ts';
 import type { WaitOutcome, WaitRequest } from '../entries/wait.ts';
+import { IdleLooks, type IdleLooksGround } from './idle-looks.ts';
 import { SuspectedKeys } from './suspected-keys.ts';
 import type { Waiter } from './waiter.ts';
 import { type StoredGround, WaiterDrafts } from './waiter-drafts.ts';
@@ -26,6 +27,9 @@ export interface WaiterGround extends StoredGround {
   appliedIndex(): LogIndex;
   /** The partition is being emptied: nothing may be looked at. */
   clearing(): boolean;
+  readonly clock: IdleLooksGround['clock'];
+  /** An entry is to be proposed, whatever else happens. */
+  askForTurn(): void;
   /** What is kept under the id, as bytes of the protocol it was asked in. */
   keptReply(id: Buffer): Buffer | undefined;
 }
@@ -42,12 +46,14 @@ export class Waiters {
   /** What entries carry for them. */
   readonly drafts: WaiterDrafts;
   readonly #suspected = new SuspectedKeys();
+  readonly #idleLooks: IdleLooks;
   #arrived = 0;
   #bytes = 0;
 
   constructor(ground: WaiterGround) {
     this.#ground = ground;
     this.drafts = new WaiterDrafts(ground, this.#byId, this.#queues);
+    this.#idleLooks = new IdleLooks({ clock: ground.clock, again: (one) => this.#lookAgain(one) });
   }
 
   get count(): number {
@@ -188,6 +194,7 @@ export class Waiters {
     this.#bytes += waiter.bytes;
     this.#undecided.add(waiter);
     this.#queues.add(waiter);
+    this.#idleLooks.add(waiter);
   }
 
   #withdraw(waiter: Waiter): void {
@@ -206,6 +213,14 @@ export class Waiters {
     waiter.since = this.#ground.lastIndex();
     this.#undecided.add(waiter);
     this.#decide(waiter);
+  }
+
+  /** What it waits for may be there without any entry's doing; not while its first look is still to come. */
+  #lookAgain(waiter: Waiter): boolean {
+    if (waiter.withdrawn || this.#undecided.has(waiter) || this.#ground.clearing()) return false;
+    this.#return(waiter);
+    this.#ground.askForTurn();
+    return true;
   }
 
   #decide(waiter: Waiter): void {
@@ -239,6 +254,7 @@ export class Waiters {
   #end(waiter: Waiter, outcome: WaitOutcome): void {
     if (this.#byId.delete(name(waiter.id))) this.#bytes -= waiter.bytes;
     this.#undecided.delete(waiter);
+    this.#idleLooks.delete(waiter);
     this.drafts.forget(waiter, this.#queues.delete(waiter));
     waiter.resolve(outcome);
   }

@@ -26,6 +26,7 @@ const different: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
   [/^set$/, 'what compares is newer'],
   [/^x(add|trim)$/, 'words for what is pending are newer'],
+  [/^xreadgroup$/, 'CLAIM is newer'],
   [/^bitop$/, 'operations are told by name, since 7.2'],
   [/^sort/, 'a pattern is no key'],
   [/^select$/, 'names are taken'],

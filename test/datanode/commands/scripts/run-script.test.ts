@@ -363,6 +363,17 @@ test.each([
   },
 );
 
+test('in an entry of a version before it XREADGROUP does not know CLAIM, as builds of it', async () => {
+  const line = ['XREADGROUP', 'GROUP', 'g', 'c', 'CLAIM', '0', 'STREAMS', 's', '>'];
+  const told = async (applyVersion: number) => {
+    const replica = await Replica.open({ applyVersion });
+    await replica.apply(1, 'XGROUP', 'CREATE', 's', 'g', '$', 'MKSTREAM');
+    return await replica.apply(2, 'EVAL', `return redis.call('${line.join("', '")}')`, '0');
+  };
+  expect(await told(applyVersions.claimingReads)).toBe('(nil)');
+  expect(await told(applyVersions.claimingReads - 1)).toContain('ERR syntax error');
+});
+
 test('in a transaction it is one of its commands', async () => {
   const exec = encodeExec(
     [

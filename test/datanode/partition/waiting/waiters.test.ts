@@ -9,8 +9,11 @@ import { WaiterChoice } from '../../../../src/datanode/partition/waiting/waiter-
 import type { Draft } from '../../../../src/datanode/partition/waiting/waiter-drafts.ts';
 import { Waiters } from '../../../../src/datanode/partition/waiting/waiters.ts';
 import { OK } from '../../../../src/datanode/resp/reply.ts';
+import { ManualClock } from '../../raftlog/manual-clock.ts';
 
 let waiters: Waiters;
+let clock: ManualClock;
+let turns = 0;
 let lastIndex = 10;
 let applied = 10;
 let clearing = false;
@@ -28,7 +31,11 @@ beforeEach(() => {
   kept = new Map();
   standings = new Map();
   outcomes = new Map();
+  turns = 0;
+  clock = new ManualClock();
   waiters = new Waiters({
+    clock,
+    askForTurn: () => turns++,
     lastIndex: () => lastIndex,
     appliedIndex: () => applied,
     clearing: () => clearing,
@@ -600,3 +607,33 @@ function changesOf(...keys: string[]): ChangeSet {
   const all = keys.map((key) => ({ key: encodeKey(Buffer.from(key)), after: undefined }));
   return { all: () => all, get: () => undefined, elements: undefined };
 }
+
+test('who takes what has been pending for long looks again, one of a group at a time', async () => {
+  const claiming = (ms: number) => `XREADGROUP GROUP g c BLOCK 0 CLAIM ${ms} STREAMS s >`;
+  for (const [id, ms] of [
+    ['1', 4_000],
+    ['2', 4_000],
+    ['3', 8_000],
+  ] as const) {
+    wait(id, claiming(ms));
+  }
+  wait('4', 'XREADGROUP GROUP g c BLOCK 0 STREAMS s >');
+  apply(append(waiters.drafts.draft([])));
+  const looking = () => {
+    const draft = waiters.drafts.draft([]);
+    const asked = draft.part?.waiters.filter((one) => one.asked) ?? [];
+    if (draft.part !== undefined) apply(append(draft));
+    return asked.map(({ id }) => id.toString()).join(' ');
+  };
+  expect(looking()).toBe('');
+  const after = async (steps: number) => {
+    await clock.steps(steps);
+    return [clock.monotonicMs(), looking(), turns];
+  };
+  expect(await after(1)).toEqual([250, '', 0]);
+  expect(await after(1)).toEqual([500, '1', 1]);
+  expect(await after(1)).toEqual([750, '', 1]);
+  expect(await after(1)).toEqual([1_000, '2 3', 3]);
+  waiters.failAll('NOT_LEADER', 'another leads');
+  expect(await clock.step()).toBe(false);
+});
