@@ -90,7 +90,7 @@ const lines: readonly { readonly tips: readonly string[]; readonly of: string }[
   },
   {
     tips: ['request_policy:multi_shard', 'response_policy:all_succeeded'],
-    of: 'mset',
+    of: 'mset msetex',
   },
 ];
 

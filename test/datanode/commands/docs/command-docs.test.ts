@@ -121,6 +121,14 @@ describe('COMMAND', () => {
     );
   });
 
+  test('tells of commands that came later what Redis tells of them', async () => {
+    const told = itemsOf(sent(await new FakeNode().call('command', 'info', 'msetex', 'xdelex')));
+    expect(told.map((row) => entryOf(row).tips)).toEqual([
+      ['request_policy:multi_shard', 'response_policy:all_succeeded'],
+      [],
+    ]);
+  });
+
   test('GETKEYS finds the keys of MSET and refuses a command without keys', async () => {
     const node = new FakeNode();
     const keys = await node.call('command', 'getkeys', 'mset', 'a', '1', 'b', '2');
