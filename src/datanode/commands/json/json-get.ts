@@ -1,14 +1,16 @@
 /** What is in a document: JSON.GET, JSON.MGET, JSON.TYPE, JSON.RESP, JSON.DEBUG MEMORY. */
 import { limits } from '../../../common/limits.ts';
-import { findJson, readJson } from '../../encoding/json/json-document.ts';
+import { findJson } from '../../encoding/json/json-document.ts';
 import { findSpots, PathWalk } from '../../encoding/json/json-find.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
-import { type JsonPath, ROOT_PATH } from '../../encoding/json/json-path.ts';
+import { isStatic, type JsonPath, ROOT_PATH } from '../../encoding/json/json-path.ts';
+import { findText } from '../../encoding/json/json-scan.ts';
 import { COMPACT, type JsonLayout, jsonText } from '../../encoding/json/json-text.ts';
 import {
   Double,
   isContainer,
   type Json,
+  type JsonType,
   jsonTypeOf,
   Strides,
 } from '../../encoding/json/json-value.ts';
@@ -29,6 +31,7 @@ import {
   parseKeyPath,
   pathOf,
   REPLY_TEXT,
+  valuesAt,
 } from './json-run.ts';
 
 interface GetRequest {
@@ -69,7 +72,34 @@ function* runGet(
   const [only] = paths;
   if (paths.length === 1 && isWhole(only!) && layout === COMPACT)
     return wholeOf(stored.text, only!);
-  const root = yield* parseJson(stored.text);
+  if (layout === COMPACT && paths.length <= SCANNED_PATHS_MAX && paths.every(isStatic)) {
+    const reply = yield* scannedGet(stored.text, paths);
+    if (reply !== undefined) return reply;
+  }
+  return yield* parsedGet(stored.text, paths, layout);
+}
+
+/** Undefined: there is so much that it has to be bounded while it is put together. */
+function* scannedGet(text: Buffer, paths: readonly JsonPath[]): Slices<Reply | undefined> {
+  const isLegacy = paths.every((path) => path.isLegacy);
+  const found = new Map<string, Buffer>();
+  let bytes = 0;
+  for (const path of paths) {
+    const one = yield* findText(text, path);
+    if (isLegacy && one === undefined) return noSuchPath(path);
+    bytes += one?.length ?? 0;
+    if (bytes > limits.valueBytesMax) return undefined;
+    found.set(path.text, Buffer.concat(isLegacy ? [one!] : [BEGIN, one ?? NOTHING, END]));
+  }
+  if (paths.length === 1) return bulk(found.get(paths[0]!.text)!);
+  const members = Array.from(found, ([name, value], at) => {
+    return [Buffer.from(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`), value];
+  });
+  return bulk(Buffer.concat([...members.flat(), Buffer.from('}')]));
+}
+
+function* parsedGet(text: Buffer, paths: readonly JsonPath[], layout: JsonLayout): Slices<Reply> {
+  const root = yield* parseJson(text);
   const found = new Map<string, Json>();
   const walk = new PathWalk(root);
   const isLegacy = paths.every((path) => path.isLegacy);
@@ -92,7 +122,9 @@ function wholeOf(text: Buffer, { isLegacy }: JsonPath): Reply {
   return bulk(isLegacy ? text : Buffer.concat([BEGIN, text, END]));
 }
 
-const [BEGIN, END] = [Buffer.from('['), Buffer.from(']')];
+const [BEGIN, END, NOTHING] = [Buffer.from('['), Buffer.from(']'), Buffer.alloc(0)];
+/** Each looks through the document's text anew. */
+const SCANNED_PATHS_MAX = 4;
 
 interface MGetRequest {
   readonly keys: readonly Buffer[];
@@ -115,9 +147,12 @@ function* runMGet(view: View, { keys, path }: MGetRequest, { nowMs }: RunContext
       pile.add(typeof stored === 'object' ? wholeOf(stored.text, path) : NULL);
       continue;
     }
-    const values = (yield* findSpots(yield* parseJson(stored.text), path)).map(
-      ({ value }) => value,
-    );
+    if (isStatic(path)) {
+      const text = yield* findText(stored.text, path);
+      pile.add(text === undefined && path.isLegacy ? NULL : wholeOf(text ?? NOTHING, path));
+      continue;
+    }
+    const values = yield* valuesAt(stored.text, path);
     const shown = path.isLegacy ? values[0] : values;
     pile.add(shown === undefined ? NULL : bulk(yield* jsonText(shown, REPLY_TEXT)));
   }
@@ -126,14 +161,22 @@ function* runMGet(view: View, { keys, path }: MGetRequest, { nowMs }: RunContext
 
 /** JSON.TYPE key [path]: in RESP3 within an array of one. */
 const runType = jsonRun<View, PathRequest>(function* (view, { key, path }, { nowMs }) {
-  const document = yield* readJson(view, key, nowMs);
-  if (document === 'wrong-type') return WRONG_TYPE;
-  const spots = document === undefined ? [] : yield* findSpots(document.root, path);
-  const types = spots.map(({ value }) => bulk(jsonTypeOf(value)));
-  const isNull = document === undefined || path.isLegacy;
+  const stored = findJson(view, key, nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  const types = stored === undefined ? [] : (yield* typesAt(stored.text, path)).map(bulk);
+  const isNull = stored === undefined || path.isLegacy;
   const reply = isNull ? (types[0] ?? NULL) : array(types);
   return differing(reply, array([reply]));
 });
+
+function* typesAt(text: Buffer, path: JsonPath): Slices<JsonType[]> {
+  if (!isStatic(path)) return (yield* valuesAt(text, path)).map(jsonTypeOf);
+  const found = yield* findText(text, path);
+  if (found === undefined) return [];
+  const mark = String.fromCharCode(found[0]!);
+  if (mark === '[') return ['array'];
+  return [mark === '{' ? 'object' : jsonTypeOf(yield* parseJson(found))];
+}
 
 /** JSON.RESP key [path]: containers as arrays, of which the first item says what they are. */
 function respOf(value: Json): Reply {

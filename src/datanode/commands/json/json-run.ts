@@ -4,7 +4,12 @@
  * what the first value (of a write: the last) comes to, and with an error where there is none.
  */
 import { limits } from '../../../common/limits.ts';
-import { type JsonDocument, readJson, storeJson } from '../../encoding/json/json-document.ts';
+import {
+  findJson,
+  type JsonDocument,
+  readJson,
+  storeJson,
+} from '../../encoding/json/json-document.ts';
 import {
   findSpots,
   outermost,
@@ -14,10 +19,17 @@ import {
   type Spot,
 } from '../../encoding/json/json-find.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
-import { type JsonPath, parsePath, ROOT_PATH } from '../../encoding/json/json-path.ts';
+import { isStatic, type JsonPath, parsePath, ROOT_PATH } from '../../encoding/json/json-path.ts';
+import { findText } from '../../encoding/json/json-scan.ts';
 import { jsonText, type TextBounds } from '../../encoding/json/json-text.ts';
-import { DEPTH_MAX, type Json, JsonError, Strides } from '../../encoding/json/json-value.ts';
-import type { Slices } from '../../encoding/steps/slices.ts';
+import {
+  DEPTH_MAX,
+  isContainer,
+  type Json,
+  JsonError,
+  Strides,
+} from '../../encoding/json/json-value.ts';
+import { GLANCE, type Slices } from '../../encoding/steps/slices.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, NULL, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
@@ -137,32 +149,43 @@ export function looking<Request extends PathRequest>(
 ) {
   return jsonRun<View, Request>(function* (view, request, { nowMs }) {
     const { key, path } = request;
-    const document = yield* readJson(view, key, nowMs);
-    if (document === 'wrong-type') return WRONG_TYPE;
-    if (document === undefined) {
+    const stored = findJson(view, key, nowMs);
+    if (stored === 'wrong-type') return WRONG_TYPE;
+    if (stored === undefined) {
       return path.isLegacy ? (absence.noKeyLegacy ?? NULL) : absence.noKey;
     }
     const look = yield* made(lookOf(request));
-    const spots = yield* findSpots(document.root, path);
-    if (path.isLegacy) return firstOf(spots, look, path, absence);
+    const values = yield* valuesAt(stored.text, path);
+    if (path.isLegacy) return firstOf(values, look, path, absence);
     const pile = new ReplyPile('array', NARROWER);
     const strides = new Strides();
-    for (const { value } of spots) {
-      if (strides.isDue) yield* strides.rest();
+    for (const value of values) {
+      // a look at a container may be one at all of a document
+      if (isContainer(value)) yield GLANCE;
+      else if (strides.isDue) yield* strides.rest();
       pile.add(look(value) ?? NULL);
     }
     return pile.reply();
   });
 }
 
+/** What a path names in a stored text, of which no more is read than has to be. */
+export function* valuesAt(text: Buffer, path: JsonPath): Slices<Json[]> {
+  if (!isStatic(path)) {
+    return (yield* findSpots(yield* parseJson(text), path)).map(({ value }) => value);
+  }
+  const found = yield* findText(text, path);
+  return found === undefined ? [] : [yield* parseJson(found)];
+}
+
 function firstOf(
-  [spot]: readonly Spot[],
+  [value]: readonly Json[],
   look: Look,
   path: JsonPath,
   { expected, noPath }: Absence,
 ): Reply {
-  if (spot === undefined) return noPath ?? noSuchPath(path);
-  return look(spot.value) ?? wrongValue(path, expected);
+  if (value === undefined) return noPath ?? noSuchPath(path);
+  return look(value) ?? wrongValue(path, expected);
 }
 
 /** What a write makes of a value: another, or the same container with other things in it. */

@@ -145,6 +145,36 @@ test('paths of one command share what they may pass', async () => {
   });
 });
 
+test('one value of a document is answered the same, whether the document is read or looked through', async () => {
+  const partition = await withDocument();
+  const paths = ['$.a', '$.b.c[-1]', '$.b.c[7]', '$.none', '.b', 'b.c[0]', '$'];
+  const lists = [
+    ...paths.map((path) => [path]),
+    paths.slice(0, 4),
+    ['$.a', '.b'],
+    ['.b', '.a'],
+    ['.a', '.x'],
+    ['$.a', '$.a'],
+  ];
+  for (const list of lists) {
+    const scanned = await partition.call('JSON.GET', 'doc', ...list);
+    // any layout makes it read all
+    expect(await partition.call('JSON.GET', 'doc', 'SPACE', '', ...list), list.join()).toEqual(
+      scanned,
+    );
+  }
+  for (const [path, type] of [
+    ['$.a', 'integer'],
+    ['$.b', 'object'],
+    ['$.b.c', 'array'],
+    ['$.b.c[1]', 'string'],
+  ] as const) {
+    expect(JSON.stringify(await partition.call('JSON.TYPE', 'doc', path)), path).toContain(
+      JSON.stringify([...Buffer.from(type)]),
+    );
+  }
+});
+
 test('in a script a reply has the form of RESP2, or of RESP3 where it asks for that', async () => {
   const partition = await withDocument();
   const body = "return redis.call('JSON.NUMINCRBY', KEYS[1], '$.a', 1)";

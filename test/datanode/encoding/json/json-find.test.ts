@@ -10,41 +10,8 @@ import {
 } from '../../../../src/datanode/encoding/json/json-find.ts';
 import { mergedJson } from '../../../../src/datanode/encoding/json/json-merge.ts';
 import { parsePath } from '../../../../src/datanode/encoding/json/json-path.ts';
-import type { Json } from '../../../../src/datanode/encoding/json/json-value.ts';
 import { finished, found, parsed, textOf } from './at-once.ts';
-
-/** Every value with its place: `["a"][0]`. */
-function places(value: Json, at = ''): [string, string][] {
-  const own: [string, string][] = [[at, textOf(value)]];
-  if (Array.isArray(value)) {
-    return own.concat(value.flatMap((inner, index) => places(inner, `${at}[${index}]`)));
-  }
-  if (!(value instanceof Map)) return own;
-  return own.concat(
-    [...value].flatMap(([name, inner]) => places(inner, `${at}[${JSON.stringify(name)}]`)),
-  );
-}
-
-const names = fc.constantFrom('a', 'b', 'c d', '1', '__proto__', "it's");
-const documents = fc.letrec<{ value: unknown }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 4 },
-    fc.constantFrom(null, true, 1, 2.5, 'x'),
-    fc.array(tie('value'), { maxLength: 4 }),
-    fc.array(fc.tuple(names, tie('value')), { maxLength: 4 }).map((pairs) => {
-      return { pairs };
-    }),
-  ),
-})).value;
-
-/** With names that JavaScript's objects would take amiss. */
-function textFrom(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(textFrom).join()}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const { pairs } = value as { pairs: [string, unknown][] };
-  const own = new Map(pairs.map(([name, inner]) => [name, textFrom(inner)]));
-  return `{${[...own].map(([name, inner]) => `${JSON.stringify(name)}:${inner}`).join()}}`;
-}
+import { documents, names, places, textFrom } from './documents.ts';
 
 test('each value is found by its own place', () => {
   fc.assert(
