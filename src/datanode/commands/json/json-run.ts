@@ -7,8 +7,9 @@ import { limits } from '../../../common/limits.ts';
 import {
   findJson,
   type JsonDocument,
-  readJson,
+  type StoredJson,
   storeJson,
+  storeText,
 } from '../../encoding/json/json-document.ts';
 import {
   findSpots,
@@ -21,6 +22,7 @@ import {
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { isStatic, type JsonPath, parsePath, ROOT_PATH } from '../../encoding/json/json-path.ts';
 import { findText } from '../../encoding/json/json-scan.ts';
+import { withPart } from '../../encoding/json/json-splice.ts';
 import { jsonText, type TextBounds } from '../../encoding/json/json-text.ts';
 import {
   DEPTH_MAX,
@@ -222,9 +224,11 @@ export function* changed(
   change: Changer,
   { event, expected, ofArrays }: Changing,
 ): Slices<readonly Reply[] | Reply> {
-  const document = yield* readJson(view, key, context.nowMs);
-  if (document === 'wrong-type') return WRONG_TYPE;
-  if (document === undefined) return NO_DOCUMENT;
+  const stored = findJson(view, key, context.nowMs);
+  if (stored === 'wrong-type') return WRONG_TYPE;
+  if (stored === undefined) return NO_DOCUMENT;
+  if (isStatic(path)) return yield* changedPart(view, stored, path, change, { event, expected });
+  const document = { ...stored, root: yield* parseJson(stored.text) };
   const spots = yield* findSpots(document.root, path, walkOf(document.root, context));
   if (path.isLegacy && spots.length === 0) return noSuchPath(path);
   const isInnerFirst = ofArrays === true && isAsLaterJson(context);
@@ -234,6 +238,32 @@ export function* changed(
   const texts = yield* textsOf(replies);
   if (root !== undefined) yield* save(view, document, root, event);
   return texts;
+}
+
+/** The same of the one value that a path names, without reading the rest. */
+function* changedPart(
+  view: WriteView,
+  stored: StoredJson,
+  path: JsonPath,
+  change: Changer,
+  { event, expected }: Changing,
+): Slices<readonly Reply[] | Reply> {
+  const part = yield* findText(stored.text, path);
+  if (part === undefined) return path.isLegacy ? noSuchPath(path) : [];
+  const made = change(yield* parseJson(part));
+  if (path.isLegacy && made === undefined) return wrongValue(path, expected);
+  const replies = yield* textsOf([made?.reply]);
+  if (made?.value === undefined) return replies;
+  const text = yield* withPart(stored.text, part, path, made.value);
+  if (text !== undefined) saveText(view, stored, text, event);
+  else yield* save(view, stored, yield* wholeWith(stored.text, path, made.value), event);
+  return replies;
+}
+
+function* wholeWith(text: Buffer, path: JsonPath, value: Json): Slices<Json> {
+  const root = yield* parseJson(text);
+  const [spot] = yield* findSpots(root, path);
+  return spot === undefined ? root : replaceAt(root, spot, value);
 }
 
 function* textsOf(replies: readonly (Change['reply'] | undefined)[]): Slices<readonly Reply[]> {
@@ -283,6 +313,17 @@ export function* save(
   event: string,
 ): Slices<void> {
   yield* storeJson(view, found, root, deadlineMs);
+  view.notify?.('module', event, found.key);
+}
+
+/** The same of its text. */
+export function saveText(
+  view: WriteView,
+  { found, deadlineMs }: Omit<StoredJson, 'text'>,
+  text: Buffer,
+  event: string,
+): void {
+  storeText(view, found, text, deadlineMs);
   view.notify?.('module', event, found.key);
 }
 

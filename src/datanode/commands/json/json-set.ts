@@ -6,7 +6,6 @@ import {
   readJson,
   type StoredJson,
   storeJson,
-  storeText,
   textOfDocument,
 } from '../../encoding/json/json-document.ts';
 import { findSpots, removeAll, replaceAt, type Spot } from '../../encoding/json/json-find.ts';
@@ -14,6 +13,8 @@ import { JsonGrowth } from '../../encoding/json/json-growth.ts';
 import { mergedJson } from '../../encoding/json/json-merge.ts';
 import { parseJson } from '../../encoding/json/json-parse.ts';
 import { isStatic, type JsonPath, soleName } from '../../encoding/json/json-path.ts';
+import { findText } from '../../encoding/json/json-scan.ts';
+import { withNewMember, withPart } from '../../encoding/json/json-splice.ts';
 import { sizeOf } from '../../encoding/json/json-text.ts';
 import {
   copyOfJson,
@@ -37,6 +38,7 @@ import {
   parseKeyPath,
   pathOf,
   save,
+  saveText,
   topSpots,
   walkOf,
   writing,
@@ -82,11 +84,34 @@ function* runSet(
     return OK;
   }
   const value = yield* parseJson(json);
+  if (isStatic(path)) {
+    const done = yield* setPart(view, stored, path, value, condition);
+    if (done !== undefined) return done;
+  }
   const document = { ...stored, root: yield* parseJson(stored.text) };
   const root = yield* withValue({ root: document.root, path, context }, value, condition);
   if (root === undefined) return NULL;
   if (root === 'not static') return WRONG_STATIC_PATH;
   yield* save(view, document, root, 'json.set');
+  return OK;
+}
+
+/** In the text, where a path names one value or may get one. Undefined: it does not, or has to be looked at closely. */
+function* setPart(
+  view: WriteView,
+  stored: StoredJson,
+  path: JsonPath,
+  value: Json,
+  condition: SetRequest['condition'],
+): Slices<Reply | undefined> {
+  const part = yield* findText(stored.text, path);
+  if (condition === (part === undefined ? 'xx' : 'nx')) return NULL;
+  const name = soleName(path.steps.at(-1));
+  let text: Buffer | undefined;
+  if (part !== undefined) text = yield* withPart(stored.text, part, path, value);
+  else if (name !== undefined) text = yield* withNewMember(stored.text, path, name, value);
+  if (text === undefined) return undefined;
+  saveText(view, stored, text, 'json.set');
   return OK;
 }
 
@@ -214,8 +239,7 @@ function* storeAll(view: WriteView, made: Iterable<Made>): Slices<Reply> {
   const strides = new Strides();
   for (const { kept, text } of texts) {
     if (strides.isDue) yield* strides.rest();
-    storeText(view, kept.found, text, kept.deadlineMs);
-    view.notify?.('module', 'json.mset', kept.found.key);
+    saveText(view, kept, text, 'json.mset');
   }
   return OK;
 }

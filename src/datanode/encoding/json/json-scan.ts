@@ -80,6 +80,20 @@ function endOfScalar(text: Buffer, begin: number): number {
   return at;
 }
 
+/** Of a stored text, the document itself and all in it. */
+export function* countValues(text: Buffer): Slices<number> {
+  let count = 1;
+  let at = 0;
+  for (let met = 1; at < text.length; met++) {
+    if (met % GLANCE_MARKS === 0) yield GLANCE;
+    const mark = text[at]!;
+    const isFilled = isContainerAt(text, at) && !isEnd(text[at + 1]!);
+    if (mark === COMMA || isFilled) count++;
+    at = mark === QUOTE ? endOfString(text, at) : at + 1;
+  }
+  return count;
+}
+
 /** Of a number or a word. */
 function isEnd(mark: number): boolean {
   return mark === COMMA || mark === END_ARRAY || mark === END_OBJECT;

@@ -175,6 +175,77 @@ test('one value of a document is answered the same, whether the document is read
   }
 });
 
+test('a write at one place leaves the document that one at many leaves', async () => {
+  const partition = await withDocument();
+  // the second path names the same, and is none of which one value is known
+  const pairs = [
+    ['$.a', '$["a","a"]'],
+    ['$.b.c', '$.b["c","c"]'],
+    ['$.b.c[1]', '$.b.c[1,1]'],
+    ['$.none', '$["none","none"]'],
+  ] as const;
+  const lines = [
+    ['JSON.NUMINCRBY', '2'],
+    ['JSON.NUMMULTBY', '0.5'],
+    ['JSON.STRAPPEND', '"é"'],
+    ['JSON.TOGGLE'],
+    ['JSON.ARRAPPEND', '[7]', '8'],
+    ['JSON.ARRINSERT', '-1', '{"z":1}'],
+    ['JSON.ARRPOP', '0'],
+    ['JSON.ARRTRIM', '1', '-1'],
+  ] as const;
+  for (const [name, ...args] of lines) {
+    for (const [one, many] of pairs) {
+      await partition.call('JSON.SET', 'doc', '$', DOCUMENT);
+      await partition.call('JSON.SET', 'other', '$', DOCUMENT);
+      const events = partition.events.length;
+      const reply = await partition.call(name, 'doc', one, ...args);
+      const ofOne = partition.events.slice(events);
+      expect(await partition.call(name, 'other', many, ...args), `${name} ${one}`).toEqual(reply);
+      const ofMany = partition.events.slice(events + ofOne.length);
+      expect(ofMany.map(({ event }) => event)).toEqual(ofOne.map(({ event }) => event));
+      expect(await partition.call('JSON.GET', 'doc'), `${name} ${one}`).toEqual(
+        await partition.call('JSON.GET', 'other'),
+      );
+    }
+  }
+});
+
+test.each([
+  [
+    'an array that is full',
+    `[${'1,'.repeat(262_142)}1]`,
+    ['JSON.ARRAPPEND', 'doc', '$', '1'],
+    '262144 values',
+  ],
+  [
+    'an object that is full',
+    `{"a":[${'1,'.repeat(262_141)}1]}`,
+    ['JSON.SET', 'doc', '$.b', '1'],
+    '262144 values',
+  ],
+  [
+    'a string that is long',
+    `{"a":"${'x'.repeat(16_777_200)}"}`,
+    ['JSON.SET', 'doc', '$.b', '"xxxxxxxxxxxx"'],
+    '16777216',
+  ],
+  [
+    'what is deep',
+    `${'['.repeat(127)}1${']'.repeat(127)}`,
+    ['JSON.SET', 'doc', `$${'[0]'.repeat(127)}`, '[1]'],
+    'recursion limit',
+  ],
+])('%s is refused as ever, and stays as it is', async (_, text, line, message) => {
+  const partition = await LonePartition.open();
+  await partition.call('JSON.SET', 'doc', '$', text);
+  const reply = await partition.call(...line);
+  expect(reply).toMatchObject({ kind: 'error', text: expect.stringContaining(message) });
+  const after = await partition.call('JSON.GET', 'doc');
+  // not by toEqual, which looks at millions of bytes one by one
+  expect(after.kind === 'bulk' && after.bytes.equals(Buffer.from(text))).toBe(true);
+});
+
 test('in a script a reply has the form of RESP2, or of RESP3 where it asks for that', async () => {
   const partition = await withDocument();
   const body = "return redis.call('JSON.NUMINCRBY', KEYS[1], '$.a', 1)";
