@@ -19,6 +19,8 @@ const ARGUMENTS_MAX = 20_000;
 const SKETCHES_MAX = 1_000;
 /** Elements that one command of the filling carries. */
 const FILLED_AT_ONCE = 2_000;
+/** Elements of a document: four values each. */
+const DOCUMENT_MAX = 60_000;
 /** Elements, where only the commands' names are asked about. */
 const FEW = 10;
 
@@ -57,6 +59,7 @@ export function* filling(count: number, helds?: readonly Held[]): Generator<Line
     ['SET', k('ones'), Buffer.alloc(15 * MIB, 0xff)],
     ['SET', k('text1'), Buffer.alloc(4_000, 'abcde')],
     ['SET', k('text2'), Buffer.alloc(4_000, 'bdfac')],
+    ['JSON.SET', k('json'), '$', documentOf(count)],
   ];
   for (const line of strings) if (isNamed(line)) yield line;
 }
@@ -116,6 +119,14 @@ function* filled(
   }
 }
 
+/** Objects with a number and an array in it. */
+function documentOf(count: number): string {
+  const objects = Array.from({ length: Math.min(count, DOCUMENT_MAX) }, (_, at) => {
+    return `{"a":${at},"b":[${at}]}`;
+  });
+  return `[${objects.join()}]`;
+}
+
 /** What DUMP gives of a set of all members. */
 function dumpedSet(count: number): Buffer {
   const members = Array.from({ length: count }, (_, at) => encodeRdbString(Buffer.from(`m${at}`)));
@@ -162,6 +173,9 @@ function readsOf(count: number): Held[] {
     ['DUMP', k('hash')],
     ['LPOS', k('list'), 'nothing'],
     ['HSCAN', k('hash'), '0', 'COUNT', '1000000'],
+    ['JSON.GET', k('json'), '$..a'],
+    ['JSON.TYPE', k('json'), '$[*].b[0]'],
+    ['JSON.ARRLEN', k('json'), '$[?(@.a>5||@.b[*]==7)].b'],
   ];
   return lines.map(alone);
 }
@@ -190,6 +204,11 @@ function writesOf(count: number): Held[] {
     alone(['RESTORE', k('x'), '0', dumpedSet(count), 'REPLACE']),
     onCopy('set', ['RENAME', k('x'), k('y')]),
     onCopy('zset', ['ZREMRANGEBYRANK', k('x'), '5', half]),
+    onCopy('json', ['JSON.CLEAR', k('x'), '$[*].b']),
+    onCopy('json', ['JSON.DEL', k('x'), '$[?(@.a>5)]']),
+    onCopy('json', ['JSON.NUMINCRBY', k('x'), '$..a', '1']),
+    onCopy('json', ['JSON.SET', k('x'), '$[*].b', '[1,2]']),
+    alone(['JSON.MSET', k('x'), '$', documentOf(count), k('y'), '$', documentOf(count)]),
   ];
 }
 
