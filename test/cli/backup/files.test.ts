@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -34,6 +43,29 @@ test('a file has its name once it is whole', async () => {
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   );
   expect(readFileSync(join(directory, 'a', '0.rdb'), 'latin1')).toBe('abc');
+});
+
+test('and the name once it is on the disk; then the name is made durable', async () => {
+  const path = join(directory, '0.rdb');
+  const handle = await open('/dev/null', 'r');
+  const sync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'sync');
+  await handle.close();
+  const named: boolean[] = [];
+  sync.mockImplementation(() => Promise.resolve(void named.push(existsSync(path))));
+  await written('0.rdb', 'abc').finally(() => sync.mockRestore());
+  expect(named).toEqual([false, true]);
+});
+
+test('what a disk takes in parts is there as a whole', async () => {
+  const handle = await open('/dev/null', 'r');
+  const write = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, 'write');
+  await handle.close();
+  const part = async function (this: FileHandle, bytes: Buffer) {
+    return { bytesWritten: writeSync(this.fd, bytes, 0, 2), buffer: bytes };
+  };
+  write.mockImplementationOnce(part as unknown as FileHandle['write']);
+  const file = await written('0.rdb', 'in parts').finally(() => write.mockRestore());
+  expect(await fileProblem(directory, file)).toBeUndefined();
 });
 
 test('one that is given up leaves nothing', async () => {

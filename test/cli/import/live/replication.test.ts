@@ -59,6 +59,37 @@ test('a stream whose link breaks goes on behind what had come', async () => {
   expect(told.at(-1)).toBe('the stream goes on where it was');
 });
 
+test('under the name that the source gives its history when it has another master', async () => {
+  const promoted = 'b'.repeat(40);
+  const asked: string[] = [];
+  const { replication, sockets } = await source(([word, history, offset]) => {
+    if (word !== 'PSYNC') return undefined;
+    asked.push(history!);
+    return `+CONTINUE ${promoted}\r\nfrom ${offset}`;
+  });
+  sockets[0]!.destroy();
+  expect(String(await replication.stream.read())).toBe('from 101');
+  sockets[1]!.destroy();
+  expect(String(await replication.stream.read())).toBe('from 109');
+  expect(asked).toEqual([HISTORY, promoted]);
+});
+
+test('the source is told of what has taken effect, not of what has come', async () => {
+  const { replication, sockets } = await source(goesOn);
+  const told: string[] = [];
+  sockets[0]!.on('data', (chunk) => {
+    const ack = /ACK\r\n\$\d+\r\n(\d+)/.exec(chunk.toString('latin1'));
+    if (ack !== null) told.push(ack[1]!);
+  });
+  sockets[0]!.write('begins, ');
+  expect(String(await replication.stream.read())).toBe('begins, ');
+  told.length = 0;
+  await expect.poll(() => told.length).toBeGreaterThan(0);
+  replication.applied = 8;
+  await expect.poll(() => told.at(-1)).toBe('108');
+  expect(new Set(told)).toEqual(new Set(['100', '108']));
+});
+
 test.each([
   ['breaks before the source has said from where on it goes', undefined],
   ['comes to a source that loads its data', '-LOADING Redis is loading the dataset in memory\r\n'],

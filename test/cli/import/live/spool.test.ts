@@ -35,8 +35,8 @@ test('what ended it is told behind what came before', async () => {
   await spool.remove();
 });
 
-/** Whose next write takes four bytes, and whose next after it finds no room. */
-async function fillingDisk() {
+/** Whose next write takes four bytes. */
+async function partOfAWrite() {
   const handle = await open('/dev/null', 'r');
   const files = Object.getPrototypeOf(handle) as FileHandle;
   await handle.close();
@@ -45,9 +45,24 @@ async function fillingDisk() {
     return { bytesWritten: writeSync(this.fd, bytes, 0, 4, rest.at(-1)!), buffer: bytes };
   };
   write.mockImplementationOnce(part as unknown as FileHandle['write']);
-  write.mockRejectedValueOnce(new Error('ENOSPC: no space left on device'));
   return write;
 }
+
+/** And whose next after it finds no room. */
+async function fillingDisk() {
+  const write = await partOfAWrite();
+  return write.mockRejectedValueOnce(new Error('ENOSPC: no space left on device'));
+}
+
+test('what a disk takes in parts is there as a whole', async () => {
+  const spool = new Spool();
+  const write = await partOfAWrite();
+  await Promise.all([spool.append(Buffer.from('in parts')), spool.append(Buffer.from(', next'))]);
+  write.mockRestore();
+  spool.end();
+  expect(String(await spool.read())).toBe('in parts, next');
+  await spool.remove();
+});
 
 test('of what a disk takes in part the part is given out, nothing behind it, and why', async () => {
   const spool = new Spool();
