@@ -76,7 +76,7 @@ test('a state of which too much is being written over is sent later', async () =
 
 describe('a snapshot whose receiver has no place for it', () => {
   /** Replica 2 sends; `wire` gives what it is to send, and how its stream ends. */
-  async function sending() {
+  async function sending(progress = Promise.resolve(0)) {
     const { engine } = await createMemoryHost().open('2-0');
     const value = sealRecord(STATE_KEY, encodeState(state));
     await engine.write([{ type: 'put', key: STATE_KEY, value }]);
@@ -84,7 +84,7 @@ describe('a snapshot whose receiver has no place for it', () => {
     const wire = {
       random: seededRandom('outbox'),
       clock: systemClock,
-      snapshotProgress: async () => 0,
+      snapshotProgress: () => progress,
       streamSnapshot: (_message: unknown, _header: Buffer, chunks: AsyncIterable<Buffer>) => {
         given = chunks;
         return new Promise(() => {});
@@ -95,17 +95,18 @@ describe('a snapshot whose receiver has no place for it', () => {
     if (taken === 'unavailable') return expect.unreachable('the engine has a state');
     const sent = outbox.send({ ...message, snapshot: taken });
     sent.catch(() => {});
-    await expect.poll(() => given).toBeDefined();
+    const isGiven = () => given !== undefined;
     const rest = async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of given!) chunks.push(chunk);
       return chunks;
     };
-    return { outbox, sent, rest };
+    return { outbox, sent, rest, isGiven };
   }
 
   test('keeps its sender from nothing: neither from stopping', { timeout: 5_000 }, async () => {
-    const { outbox, sent, rest } = await sending();
+    const { outbox, sent, rest, isGiven } = await sending();
+    await expect.poll(isGiven).toBe(true);
     await outbox.end();
     await expect(sent).rejects.toMatchObject({ code: 'STOPPING' });
     // and who asks for it after all is given no half of it for the whole
@@ -113,11 +114,27 @@ describe('a snapshot whose receiver has no place for it', () => {
   });
 
   test('nor from following another, with a snapshot of that', { timeout: 5_000 }, async () => {
-    const { outbox, sent, rest } = await sending();
+    const { outbox, sent, rest, isGiven } = await sending();
+    await expect.poll(isGiven).toBe(true);
     outbox.stepDown();
     await expect(sent).rejects.toMatchObject({ code: 'CANCELLED' });
     await outbox.close();
     await expect(rest()).rejects.toMatchObject({ code: 'CANCELLED' });
+  });
+
+  test('and is not begun when that happens before the receiver has said', {
+    timeout: 5_000,
+  }, async () => {
+    let say: (offset: number) => void = () => {};
+    const said = new Promise<number>((resolve) => {
+      say = resolve;
+    });
+    const { outbox, sent, isGiven } = await sending(said);
+    const ended = outbox.end();
+    say(0);
+    await ended;
+    await expect(sent).rejects.toMatchObject({ code: 'STOPPING' });
+    expect(isGiven()).toBe(false);
   });
 });
 
