@@ -4,7 +4,7 @@
  */
 import { within } from '../cluster/cluster.ts';
 
-/** A round takes seconds; twice as long as any took on a machine with forty times its work. */
+/** A round takes seconds; the longest seen took 42, on two cores with a load of 80. */
 const ROUND_MS = 300_000;
 /** What stands around the rounds of a test: a cluster's start and end, recordings. */
 const AROUND_MS = 1_200_000;
