@@ -30,8 +30,6 @@ export class LonePartition {
   nowMs: number;
   firstSlot = 0;
   lastSlot = 16_383;
-  /** Of the entries; undefined: the newest. */
-  applyVersion: number | undefined;
   readonly #random = seededRandom('lone partition');
   /** Behind the entries that tests make collections with by hand. */
   #index = 1_000_000;
@@ -94,11 +92,8 @@ export class LonePartition {
   }
 
   #context(): RunContext {
-    const { nowMs, firstSlot, lastSlot, applyVersion } = this;
-    return {
-      ...{ nowMs, firstSlot, lastSlot, random: () => this.#random.float() },
-      ...(applyVersion !== undefined && { applyVersion }),
-    };
+    const { nowMs, firstSlot, lastSlot } = this;
+    return { nowMs, firstSlot, lastSlot, random: () => this.#random.float() };
   }
 }
 

@@ -14,7 +14,6 @@ import {
 import {
   findSpots,
   outermost,
-  PathWalk,
   refill,
   replaceAt,
   type Spot,
@@ -35,7 +34,7 @@ import { GLANCE, type Slices } from '../../encoding/steps/slices.ts';
 import type { View, WriteView } from '../../encoding/txn/view.ts';
 import { bulk, error, NULL, type Reply } from '../../resp/reply.ts';
 import { ReplyPile } from '../../resp/reply-pile.ts';
-import { applyVersions, isAsLaterJson } from '../rows/apply-versions.ts';
+import { applyVersions } from '../rows/apply-versions.ts';
 import { argument, WRONG_TYPE } from '../rows/args.ts';
 import { atOnce } from '../rows/at-once.ts';
 import { ArgumentError, FIRST_KEY, type RunContext, type RunResult } from '../rows/command.ts';
@@ -67,7 +66,6 @@ export const writing = {
   ...column,
   flags: ['write', 'denyoom'],
   appliesFrom: () => applyVersions.json,
-  hasChanged: true,
 } as const;
 
 export interface PathRequest {
@@ -211,28 +209,22 @@ export interface Changing {
   readonly ofArrays?: true;
 }
 
-/** A walk of a path through `root` as this build's, or that of the entry's version. */
-export function walkOf(root: Json, context: RunContext): PathWalk {
-  return new PathWalk(root, isAsLaterJson(context));
-}
-
 /** `change` each value that the path names; all at once, or nothing when one of them cannot be. */
 export function* changed(
   view: WriteView,
   { key, path }: PathRequest,
-  context: RunContext,
+  { nowMs }: RunContext,
   change: Changer,
   { event, expected, ofArrays }: Changing,
 ): Slices<readonly Reply[] | Reply> {
-  const stored = findJson(view, key, context.nowMs);
+  const stored = findJson(view, key, nowMs);
   if (stored === 'wrong-type') return WRONG_TYPE;
   if (stored === undefined) return NO_DOCUMENT;
   if (isStatic(path)) return yield* changedPart(view, stored, path, change, { event, expected });
   const document = { ...stored, root: yield* parseJson(stored.text) };
-  const spots = yield* findSpots(document.root, path, walkOf(document.root, context));
+  const spots = yield* findSpots(document.root, path);
   if (path.isLegacy && spots.length === 0) return noSuchPath(path);
-  const isInnerFirst = ofArrays === true && isAsLaterJson(context);
-  const { replies, root } = yield* changeAll(document.root, spots, change, isInnerFirst);
+  const { replies, root } = yield* changeAll(document.root, spots, change, ofArrays === true);
   if (path.isLegacy && replies.every((reply) => reply === undefined))
     return wrongValue(path, expected);
   const texts = yield* textsOf(replies);
@@ -353,8 +345,8 @@ export function lastOf(replies: readonly Reply[]): Reply {
 }
 
 /** Values that lie in none of the others that the path names. */
-export function* topSpots(root: Json, path: JsonPath, context: RunContext): Slices<Spot[]> {
-  return yield* outermost(yield* findSpots(root, path, walkOf(root, context)));
+export function* topSpots(root: Json, path: JsonPath): Slices<Spot[]> {
+  return yield* outermost(yield* findSpots(root, path));
 }
 
 /** Another form for clients that speak RESP3. */

@@ -27,7 +27,6 @@ import { findKey, removeKey } from '../../encoding/keyspace/keyspace.ts';
 import type { Slices } from '../../encoding/steps/slices.ts';
 import type { WriteView } from '../../encoding/txn/view.ts';
 import { error, integer, NULL, OK, type Reply } from '../../resp/reply.ts';
-import { isAsLaterJson } from '../rows/apply-versions.ts';
 import { argument, syntaxError, WRONG_TYPE, word, wrongArity } from '../rows/args.ts';
 import { ArgumentError, type Command, type RunContext, write } from '../rows/command.ts';
 import {
@@ -40,7 +39,6 @@ import {
   save,
   saveText,
   topSpots,
-  walkOf,
   writing,
 } from './json-run.ts';
 
@@ -89,7 +87,7 @@ function* runSet(
     if (done !== undefined) return done;
   }
   const document = { ...stored, root: yield* parseJson(stored.text) };
-  const root = yield* withValue({ root: document.root, path, context }, value, condition);
+  const root = yield* withValue({ root: document.root, path }, value, condition);
   if (root === undefined) return NULL;
   if (root === 'not static') return WRONG_STATIC_PATH;
   yield* save(view, document, root, 'json.set');
@@ -119,7 +117,6 @@ function* setPart(
 interface Place {
   readonly root: Json;
   readonly path: JsonPath;
-  readonly context: RunContext;
 }
 
 /** The document with `value` wherever the path leads; undefined: it leads nowhere that may be changed. */
@@ -128,8 +125,8 @@ function* withValue(
   value: Json,
   condition: SetRequest['condition'],
 ): Slices<Json | undefined | 'not static'> {
-  const { root, path, context } = place;
-  const spots = yield* topSpots(root, path, context);
+  const { root, path } = place;
+  const spots = yield* topSpots(root, path);
   if (spots.length > 0) {
     if (condition === 'nx') return undefined;
     const growth = yield* JsonGrowth.of([value]);
@@ -157,14 +154,11 @@ function* replaced(
 }
 
 /** Where there is an object that lacks only the last name of the path, it is added. */
-function* withMember(
-  { root, path, context }: Place,
-  value: Json,
-): Slices<Json | undefined | 'not static'> {
+function* withMember({ root, path }: Place, value: Json): Slices<Json | undefined | 'not static'> {
   const name = soleName(path.steps.at(-1));
   if (name === undefined || !isStatic(path)) return isStatic(path) ? undefined : 'not static';
   const above = { ...path, steps: path.steps.slice(0, -1) };
-  const parents = yield* findSpots(root, above, walkOf(root, context));
+  const parents = yield* findSpots(root, above);
   let isAdded = false;
   for (const { value: parent } of parents) {
     if (!(parent instanceof Map)) continue;
@@ -208,9 +202,7 @@ function* runMSet(
     if ('kind' in one) return one;
     made.set(name, one);
   }
-  if (isAsLaterJson(context)) return yield* storeAll(view, made.values());
-  for (const { kept, root } of made.values()) yield* save(view, kept, root, 'json.mset');
-  return OK;
+  return yield* storeAll(view, made.values());
 }
 
 /** `before`: what a request for the same key has made. Undefined: nothing changes. */
@@ -227,7 +219,7 @@ function* madeOf(
   if (path.steps.length === 0) return { kept, root: value };
   if (stored === undefined) return NOT_AT_ROOT;
   const root = before?.root ?? (yield* parseJson((stored as StoredJson).text));
-  const changed = yield* withValue({ root, path, context }, value, undefined);
+  const changed = yield* withValue({ root, path }, value, undefined);
   if (changed === 'not static') return WRONG_STATIC_PATH;
   return changed === undefined ? undefined : { kept, root: changed };
 }
@@ -270,7 +262,7 @@ function* runMerge(
     view.notify?.('module', 'json.merge', key);
     return OK;
   }
-  const root = yield* mergedAt({ root: document.root, path, context }, patch);
+  const root = yield* mergedAt({ root: document.root, path }, patch);
   if (root === 'not static') return WRONG_STATIC_PATH;
   if (root === undefined) return NULL;
   if (root === 'gone') removeKey(view, document.found);
@@ -281,8 +273,8 @@ function* runMerge(
 
 /** `gone`: null was merged into the document itself. */
 function* mergedAt(place: Place, patch: Json): Slices<Json | undefined | 'not static' | 'gone'> {
-  const { root, path, context } = place;
-  const spots = yield* topSpots(root, path, context);
+  const { root, path } = place;
+  const spots = yield* topSpots(root, path);
   if (spots.length === 0) return yield* withMember(place, mergedJson(null, patch));
   if (patch !== null) {
     const growth = yield* JsonGrowth.of([patch]);
@@ -308,7 +300,7 @@ function* runDel(view: WriteView, { key, path }: PathRequest, context: RunContex
     return integer(1);
   }
   const root = yield* parseJson(stored.text);
-  const spots = yield* topSpots(root, path, context);
+  const spots = yield* topSpots(root, path);
   if (spots.length === 0) return integer(0);
   removeAll(spots);
   yield* save(view, stored, root, 'json.del');
@@ -327,7 +319,7 @@ function* runClear(
   let { root } = document;
   let count = 0;
   const strides = new Strides();
-  for (const spot of yield* topSpots(root, path, context)) {
+  for (const spot of yield* topSpots(root, path)) {
     if (strides.isDue) yield* strides.rest();
     const value = cleared(spot.value);
     if (value === undefined) continue;

@@ -15,16 +15,12 @@ export const applyVersions = {
   /** XREAD from `+`; XSETID, and XREADGROUP whose key goes, as Redis 8 has them; EVAL_RO and unpack
    * as Redis 7. */
   laterRedis: 9,
-  /** What Redis 8.2 and 8.4 have brought: MSETEX, BITOP DIFF and its like, XDELEX and XACKDEL. */
+  /** What Redis 8.2 and 8.4 have brought: MSETEX, BITOP DIFF and its like, XDELEX and XACKDEL, CLAIM of XREADGROUP. */
   redis84: 10,
   /** JSON documents: JSON.SET and its relatives, and what DUMP makes of one. */
   json: 10,
   /** `xpcall` calls handlers of errors as deep as Lua does. */
-  deepHandlers: 11,
-  /** JSON paths that count all they find and compare, arrays within arrays that change both, JSON.MSET as a whole. */
-  laterJson: 11,
-  /** XREADGROUP knows CLAIM, of Redis 8.4. */
-  claimingReads: 11,
+  deepHandlers: 10,
 } as const;
 
 /** Whether `laterRedis` holds: where no entry is applied, or one that is so new. */
@@ -35,9 +31,4 @@ export function isAsLaterRedis({ applyVersion }: { readonly applyVersion?: numbe
 /** Whether `deepHandlers` holds, likewise. */
 export function handlesDeep({ applyVersion }: { readonly applyVersion?: number }): boolean {
   return applyVersion === undefined || applyVersion >= applyVersions.deepHandlers;
-}
-
-/** The same of `laterJson`. */
-export function isAsLaterJson({ applyVersion }: { readonly applyVersion?: number }): boolean {
-  return applyVersion === undefined || applyVersion >= applyVersions.laterJson;
 }

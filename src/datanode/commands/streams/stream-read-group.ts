@@ -75,7 +75,7 @@ export function parseReadGroup(args: readonly Buffer[]): GroupRead {
 
 /** Builds before do not know CLAIM. */
 function readGroupAppliesFrom(args: readonly Buffer[]): number {
-  return hasReadOption(args, 'claim') ? applyVersions.claimingReads : applyVersions.streams;
+  return hasReadOption(args, 'claim') ? applyVersions.redis84 : applyVersions.streams;
 }
 
 function fromArgument(arg: Buffer): From {

@@ -20,20 +20,17 @@ interface Within {
 }
 
 /**
- * What paths have passed in a document: beyond a bound they are refused, since `$..*..*` passes more values than
+ * What paths have passed, found and compared in a document: beyond a bound they are refused, since `$..*..*` passes more values than
  * any document has.
  */
 export class PathWalk {
   readonly strides = new Strides();
   readonly root: Json;
-  readonly countsAll: boolean;
   readonly #passMax: number;
   #passed = 0;
 
-  /** `countsAll`: as entries of apply version 11 do, what is found, looked up and compared counts as well. */
-  constructor(root: Json, countsAll = true, passMax: number = limits.jsonWalkMax) {
+  constructor(root: Json, passMax: number = limits.jsonWalkMax) {
     this.root = root;
-    this.countsAll = countsAll;
     this.#passMax = passMax;
   }
 
@@ -48,11 +45,6 @@ export class PathWalk {
       throw new JsonError(`the path passes more than ${this.#passMax} values`);
     }
   }
-
-  readonly spend = (count: number): void => {
-    if (this.countsAll) this.pass(count);
-    else this.strides.add(count);
-  };
 }
 
 /** All that `path` names in `root`, in the document's order. Throws JsonError where it goes too far. */
@@ -126,10 +118,10 @@ function* take(spot: Spot, step: PathStep, walk: PathWalk, found: Spot[]): Slice
       if (inner !== undefined) found.push(childOf(spot, value, name, inner));
     }
     // to look up what is not there is work, too
-    walk.spend(found.length - before + Math.floor(step.names.length / 8));
+    walk.pass(found.length - before + Math.floor(step.names.length / 8));
   } else if (Array.isArray(value)) {
     const places = placesOf(step, value.length);
-    walk.spend(places.length);
+    walk.pass(places.length);
     for (const at of places) found.push(childOf(spot, value, at, value[at]!));
   }
 }
@@ -154,16 +146,16 @@ export function placeOf(index: number, length: number): number {
 }
 
 function isPassing(filter: Filter, spot: Spot, walk: PathWalk): boolean {
-  const { root, countsAll } = walk;
-  const all = countsAll ? new PathWalk(root, true, limits.jsonFilterMax) : walk;
+  const { root } = walk;
+  const all = new PathWalk(root, limits.jsonFilterMax);
   const find = ({ from, steps }: PathOperand) => {
-    const own = new PathWalk(root, countsAll, limits.jsonFilterWalkMax);
+    const own = new PathWalk(root, limits.jsonFilterWalkMax);
     const found = first(from === 'root' ? root : spot.value, steps, own);
     all.pass(own.passed);
     return found;
   };
-  const isPassed = passes(filter, { find, spend: all.spend });
-  if (all !== walk) walk.pass(all.passed);
+  const isPassed = passes(filter, { find, spend: (values) => all.pass(values) });
+  walk.pass(all.passed);
   return isPassed;
 }
 

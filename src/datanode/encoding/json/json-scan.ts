@@ -5,6 +5,7 @@
 import { GLANCE, type Slices } from '../steps/slices.ts';
 import { type JsonPath, soleName } from './json-path.ts';
 import type { PathStep } from './json-steps.ts';
+import { JsonError } from './json-value.ts';
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [BEGIN_ARRAY, END_ARRAY, BEGIN_OBJECT, END_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -62,7 +63,8 @@ function* endOfValue(text: Buffer, begin: number): Slices<number> {
   let at = begin;
   for (let depth = 0, met = 1; ; met++) {
     if (met % GLANCE_MARKS === 0) yield GLANCE;
-    const mark = text[at]!;
+    const mark = text[at];
+    if (mark === undefined) throw cutShort();
     at = mark === QUOTE ? endOfString(text, at) : at + 1;
     if (mark === BEGIN_ARRAY || mark === BEGIN_OBJECT) depth++;
     else if ((mark === END_ARRAY || mark === END_OBJECT) && --depth === 0) return at;
@@ -102,6 +104,14 @@ function isEnd(mark: number): boolean {
 /** Behind the quote that ends the string which begins at `begin`. */
 function endOfString(text: Buffer, begin: number): number {
   let at = begin + 1;
-  for (let mark = text[at]; mark !== QUOTE; mark = text[at]) at += mark === BACKSLASH ? 2 : 1;
+  for (let mark = text[at]; mark !== QUOTE; mark = text[at]) {
+    if (mark === undefined) throw cutShort();
+    at += mark === BACKSLASH ? 2 : 1;
+  }
   return at + 1;
+}
+
+/** A record that no build writes: whoever meets one is told, and does not look on for ever. */
+function cutShort(): JsonError {
+  return new JsonError('the stored document is cut short');
 }

@@ -12,8 +12,7 @@
  *                  if there are such commands: DUMP and RESTORE know the deadlines of hash fields;
  *                  apply version 5 likewise: commands and options newer than Redis 7.4; 6: scripts, whose
  *                  entries have the highest that all members of the group apply; 7: streams; 8:
- *                  functions; 9 to 11: what later versions of Redis do and have, what Lua does, and
- *                  what has changed of JSON commands
+ *                  functions; 9 and 10: what later versions of Redis do and have, and Lua does
  *   internal body: u8 operation; `time`: nothing · `expire`: u32 keys, each: u64 deadline, u32
  *                  length, engine key of the header
  */
@@ -35,7 +34,7 @@ import { decodeWaiting, encodeWaiting, type WaitingPart } from './waiter-codec.t
 
 const ENVELOPE_VERSION = 1;
 /** Highest apply version this build executes; a replica that meets a newer one stops. */
-export const APPLY_VERSION = 11;
+export const APPLY_VERSION = 10;
 /** What nodes are taken to execute that do not say it: the last build that did not had this one. */
 export const UNTOLD_APPLY_VERSION = 4;
 /** That of entries without what came later: older builds apply them as well. */

@@ -1,6 +1,5 @@
-/** What JSON commands may take, and what they leave when they are refused; in older entries as older builds have it. */
+/** What JSON commands may take, and what they leave when they are refused. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { applyVersions } from '../../../../src/datanode/commands/rows/apply-versions.ts';
 import { cpuMsOfAll } from '../../../cpu-time.ts';
 import { LonePartition } from '../lone-partition.ts';
 import { replyText } from '../reply-text.ts';
@@ -33,21 +32,6 @@ describe('arrays within arrays', () => {
     expect(await say('JSON.GET', 'doc')).toBe(JSON.stringify(after));
   });
 
-  test.each([
-    ['JSON.ARRAPPEND', ['9'], '{"a":[[1,2],[3,4],9]}'],
-    ['JSON.ARRINSERT', ['0', '9'], '{"a":[9,[1,2],[3,4]]}'],
-    ['JSON.ARRTRIM', ['0', '0'], '{"a":[[1,2]]}'],
-    ['JSON.ARRPOP', [], '{"a":[[1,2]]}'],
-  ])(
-    '%s of an older entry loses the inner ones, as the builds that wrote it',
-    async (name, args, after) => {
-      await document(nested);
-      partition.applyVersion = applyVersions.json;
-      await partition.call(name, 'doc', '$..*', ...args);
-      expect(await say('JSON.GET', 'doc')).toBe(JSON.stringify(after));
-    },
-  );
-
   test('what is taken out is answered as it was then, in the order of the document', async () => {
     await document('[[[1,2]]]');
     const reply = await partition.call('JSON.ARRPOP', 'doc', '$..*');
@@ -63,19 +47,12 @@ describe('arrays within arrays', () => {
   });
 });
 
-describe('JSON.MSET of which one document would be too large', () => {
+test('JSON.MSET of which one document would be too large stores none', async () => {
   const half = JSON.stringify('x'.repeat(9_000_000));
-
-  test.each([
-    ['the newest', undefined, '(nil)'],
-    ['an older', applyVersions.json, '"1"'],
-  ])('in an entry of %s version', async (_, applyVersion, first) => {
-    await document(`{"s":${half}}`);
-    partition.applyVersion = applyVersion;
-    expect(await say('JSON.MSET', 'first', '$', '1', 'doc', '$.t', half)).toContain('16777216');
-    expect(await say('JSON.GET', 'first')).toBe(first);
-    expect(await say('JSON.OBJKEYS', 'doc', '.')).not.toContain('t');
-  });
+  await document(`{"s":${half}}`);
+  expect(await say('JSON.MSET', 'first', '$', '1', 'doc', '$.t', half)).toContain('16777216');
+  expect(await say('JSON.GET', 'first')).toBe('(nil)');
+  expect(await say('JSON.OBJKEYS', 'doc', '.')).not.toContain('t');
 });
 
 test('JSON.MSET of the same key goes on from what it has made', async () => {
@@ -131,13 +108,6 @@ describe('a path that takes far more than its document is refused', () => {
     expect(cpuMs).toBeLessThan(3_000);
     // and the same of a write
     expect(await say('JSON.DEL', 'doc', path)).toMatch(/the path passes more than \d+ values/);
-  });
-
-  test('what each of an older entry passes counts as in older builds', async () => {
-    await document('[1,1]');
-    partition.applyVersion = applyVersions.json;
-    const path = `$[?(${'1==2||'.repeat(2_500)}${"'x'=='y'||".repeat(100)}1==1)]`;
-    expect(await say('JSON.DEL', 'doc', path)).toBe('(integer) 2');
   });
 });
 

@@ -370,8 +370,8 @@ test('in an entry of a version before it XREADGROUP does not know CLAIM, as buil
     await replica.apply(1, 'XGROUP', 'CREATE', 's', 'g', '$', 'MKSTREAM');
     return await replica.apply(2, 'EVAL', `return redis.call('${line.join("', '")}')`, '0');
   };
-  expect(await told(applyVersions.claimingReads)).toBe('(nil)');
-  expect(await told(applyVersions.claimingReads - 1)).toContain('ERR syntax error');
+  expect(await told(applyVersions.redis84)).toBe('(nil)');
+  expect(await told(applyVersions.redis84 - 1)).toContain('ERR syntax error');
 });
 
 test('in a transaction it is one of its commands', async () => {

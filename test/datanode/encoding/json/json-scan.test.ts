@@ -74,3 +74,16 @@ test('others get their turn while a large document is passed', () => {
   expect(scanned(`{${members},"a":7}`, '$.a', () => pauses++)).toBe('7');
   expect(pauses).toBeGreaterThan(20);
 });
+
+test('to look into a text that is cut short comes to an end', () => {
+  const text = '{"a":{"b":["c",{"d":"\\\\"}]},"e":[1]}';
+  const seen = new Set<string>();
+  for (let bytes = 1; bytes < text.length; bytes++) {
+    try {
+      seen.add(scanned(text.slice(0, bytes), '$.e[0]') ?? 'none');
+    } catch (failure) {
+      seen.add(String(failure));
+    }
+  }
+  expect(seen).toContain('JsonError: the stored document is cut short');
+});
