@@ -5,7 +5,7 @@
  */
 import { assert, must } from '../../common/assert.ts';
 import type { Disk, DiskFile } from '../../common/disk.ts';
-import { systemCodeOf } from '../../common/errors.ts';
+import { isFull } from '../../common/disk-remedy.ts';
 import { limits } from '../../common/limits.ts';
 import { alignToSector } from './format.ts';
 
@@ -90,7 +90,7 @@ export class Segment {
       await file.fdatasync();
       return true;
     } catch (error) {
-      if (systemCodeOf(error) === 'ENOSPC') return false;
+      if (isFull(error)) return false;
       throw error;
     }
   }

@@ -38,21 +38,36 @@ test.each(['syncDir', 'open'] as const)(
   },
 );
 
-test('a segment without room ahead, since the disk failed at it, is followed by one with', async () => {
-  const errors: unknown[] = [];
-  let fails = true;
+/** Writes fail with the code, if there is one. */
+function failingAtWrites(code: () => string | undefined): Disk {
   const failing = (file: DiskFile): DiskFile =>
     new Proxy(file, {
       get(target, name) {
-        if (name === 'pwrite' && fails) return () => Promise.reject(new Error('EIO'));
+        const broken = name === 'pwrite' ? code() : undefined;
+        if (broken) return () => Promise.reject(Object.assign(new Error(broken), { code: broken }));
         const value = Reflect.get(target, name) as unknown;
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-  const disk = {
-    ...fsDisk,
-    open: async (...args: Parameters<Disk['open']>) => failing(await fsDisk.open(...args)),
-  };
+  return { ...fsDisk, open: async (...args) => failing(await fsDisk.open(...args)) };
+}
+
+test.each(['ENOSPC', 'EDQUOT', 'EFBIG'])('%s leaves a segment without room ahead', async (code) => {
+  const segment = new Segment(1, dir);
+  const file = await segment.create(
+    failingAtWrites(() => code),
+    dir,
+    AHEAD,
+  );
+  expect(segment.filled).toBe(0);
+  expect(await file.size()).toBe(0);
+  await file.close();
+});
+
+test('a segment without room ahead, since the disk failed at it, is followed by one with', async () => {
+  const errors: unknown[] = [];
+  let fails = true;
+  const disk = failingAtWrites(() => (fails ? 'EIO' : undefined));
   const segments = new SegmentSet({
     ...{ disk, dir, segmentBytes: 8 * AHEAD },
     onBackgroundError: (error) => errors.push(error),
