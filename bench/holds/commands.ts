@@ -208,7 +208,10 @@ function writesOf(count: number): Held[] {
     onCopy('json', ['JSON.DEL', k('x'), '$[?(@.a>5)]']),
     onCopy('json', ['JSON.NUMINCRBY', k('x'), '$..a', '1']),
     onCopy('json', ['JSON.SET', k('x'), '$[*].b', '[1,2]']),
-    alone(['JSON.MSET', k('x'), '$', documentOf(count), k('y'), '$', documentOf(count)]),
+    {
+      before: ['x', 'y'].map((name) => ['COPY', k('json'), k(name), 'REPLACE']),
+      lines: [['JSON.MSET', k('x'), '$', documentOf(count), k('y'), '$', documentOf(count)]],
+    },
   ];
 }
 
