@@ -151,6 +151,8 @@ test('kvorum backup writes a file for each partition, and verifies what it wrote
   expect((await verb('backup', 'verify', at)).stdout).toContain(', 2 libraries of functions');
   // a directory that has one is not written over
   expect((await backup(at)).stderr).toContain('has a backup already');
+  // nor is one waited for that cannot be made
+  expect((await backup('/proc/none/at/all')).stderr).toContain('choose another directory');
   const file = join(at, 'default', '2.rdb');
   const bytes = readFileSync(file);
   bytes[60]! ^= 1;

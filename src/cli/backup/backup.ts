@@ -1,11 +1,12 @@
 /** `kvorum backup`: every partition's keys into a file of its own, and a manifest behind them. */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KvorumError, messageOf } from '../../common/errors.ts';
 import { KVORUM_VERSION } from '../../common/version.ts';
 import { Api, type ApiFlags } from '../admin/api.ts';
 import { bytesText, durationText, ProgressLine, tell } from '../admin/print.ts';
 import type { NamespaceAnswer } from '../admin/shapes.ts';
+import { makeDirs } from '../places.ts';
 import { ClusterPlaces } from './cluster-places.ts';
 import type { Login } from './gateway.ts';
 import {
@@ -67,14 +68,24 @@ function summaryOf(directory: string, { namespaces, begunMs, endedMs, users }: M
   );
 }
 
+/** It is made if it is not there yet. */
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    makeDirs(directory);
+    return await readdir(directory);
+  } catch (cause) {
+    const text = `${directory} cannot be used (${messageOf(cause)}); choose another directory`;
+    throw new KvorumError('BAD_ARGUMENT', text, { cause });
+  }
+}
+
 /** What there is of a backup that goes on. */
 async function prepareDirectory(
   directory: string,
   clusterId: string,
   resume: boolean,
 ): Promise<Manifest | undefined> {
-  await mkdir(directory, { recursive: true });
-  const names = await readdir(directory);
+  const names = await namesIn(directory);
   if (names.includes(MANIFEST)) {
     throw new KvorumError('CONFLICT', `${directory} has a backup already: give another directory`);
   }

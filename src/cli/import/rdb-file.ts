@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { KvorumError, messageOf } from '../../common/errors.ts';
 import { type RdbEvent, RdbFileError } from './rdb/rdb-events.ts';
 import { RdbParser } from './rdb/rdb-parser.ts';
 
@@ -14,9 +15,15 @@ export interface FileWalk {
   progress?(bytes: number): void;
 }
 
-/** `-` is standard input, whose size nobody knows. */
+/** `-` is standard input, whose size nobody knows. KvorumError BAD_ARGUMENT when there is no such file. */
 export async function fileBytes(path: string): Promise<number | undefined> {
-  return path === '-' ? undefined : (await stat(path)).size;
+  if (path === '-') return undefined;
+  const why = (text: string) => `${path} ${text}: name an RDB file, or - for standard input`;
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new KvorumError('BAD_ARGUMENT', why(`cannot be read (${messageOf(cause)})`), { cause });
+  });
+  if (found.isDirectory()) throw new KvorumError('BAD_ARGUMENT', why('is a directory'));
+  return found.size;
 }
 
 /** Resolves at the file's end, once its checksum was found right. Rejects with RdbFileError. */
