@@ -94,17 +94,15 @@ function* handledWhereCaught(callee: LuaValue, handler: LuaValue): LuaRun {
   try {
     const results = yield { kind: 'call', callee, args: [] };
     return [true, ...results];
-  } catch (failure) {
-    if (!(failure instanceof LuaError)) throw failure;
-    raised = failure.value;
+  } catch (thrown) {
+    raised = asLuaError(thrown).value;
   }
   for (let n = 0; n < HANDLER_ERRORS_MAX; n++) {
     try {
       const results = yield { kind: 'call', callee: handler, args: [raised] };
       return [false, results[0]];
-    } catch (failure) {
-      if (!(failure instanceof LuaError)) throw failure;
-      raised = failure.value;
+    } catch (thrown) {
+      raised = asLuaError(thrown).value;
     }
   }
   return [false, IN_HANDLING];
