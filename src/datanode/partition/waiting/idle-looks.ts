@@ -3,6 +3,7 @@
  * has been long is no entry's doing, so it is looked for from time to time. Of those who wait for the same one looks,
  * since it takes all that there is.
  */
+import { must } from '../../../common/assert.ts';
 import type { Clock, Timer } from '../../../common/clock.ts';
 import type { Waiter } from './waiter.ts';
 
@@ -16,11 +17,17 @@ export interface IdleLooksGround {
   again(waiter: Waiter): boolean;
 }
 
+/** Who waits for the same. */
+interface Waiting {
+  /** Whose turn it is to look comes first. */
+  readonly line: Set<Waiter>;
+  lookedMs: number;
+}
+
 export class IdleLooks {
   readonly #ground: IdleLooksGround;
-  /** In order of arrival, by what they wait for. */
-  readonly #groups = new Map<string, Set<Waiter>>();
-  readonly #lookedMs = new Map<string, number>();
+  /** By what they wait for. */
+  readonly #groups = new Map<string, Waiting>();
   #timer: Timer | undefined;
 
   constructor(ground: IdleLooksGround) {
@@ -31,19 +38,18 @@ export class IdleLooks {
     if (waiter.form.claimIdleMs === undefined) return;
     const name = nameOf(waiter);
     const known = this.#groups.get(name);
-    if (known !== undefined) return void known.add(waiter);
-    this.#groups.set(name, new Set([waiter]));
-    this.#lookedMs.set(name, this.#ground.clock.monotonicMs());
+    if (known !== undefined) return void known.line.add(waiter);
+    const lookedMs = this.#ground.clock.monotonicMs();
+    this.#groups.set(name, { line: new Set([waiter]), lookedMs });
     this.#arm();
   }
 
   delete(waiter: Waiter): void {
     if (waiter.form.claimIdleMs === undefined) return;
     const name = nameOf(waiter);
-    const waiting = this.#groups.get(name);
-    if (waiting?.delete(waiter) !== true || waiting.size > 0) return;
+    const line = this.#groups.get(name)?.line;
+    if (line?.delete(waiter) !== true || line.size > 0) return;
     this.#groups.delete(name);
-    this.#lookedMs.delete(name);
     if (this.#groups.size > 0) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -59,16 +65,21 @@ export class IdleLooks {
 
   #look(): void {
     const nowMs = this.#ground.clock.monotonicMs();
-    for (const [name, waiting] of this.#groups) {
-      const [first] = waiting;
-      const sinceMs = nowMs - this.#lookedMs.get(name)!;
-      if (sinceMs < lookAfterMs(first!) || !this.#ground.again(first!)) continue;
-      this.#lookedMs.set(name, nowMs);
-      // those who are next in line have theirs when it is theirs: nobody whose entry does not come holds them up
-      waiting.delete(first!);
-      waiting.add(first!);
+    for (const waiting of this.#groups.values()) {
+      const { line, lookedMs } = waiting;
+      const first = firstOf(line);
+      if (nowMs - lookedMs < lookAfterMs(first)) continue;
+      // to the end of the line before it looks, which may end its wait; who may not look holds nobody up
+      line.delete(first);
+      line.add(first);
+      if (this.#ground.again(first)) waiting.lookedMs = nowMs;
     }
   }
+}
+
+function firstOf(line: ReadonlySet<Waiter>): Waiter {
+  const [first] = line;
+  return must(first, 'somebody waits');
 }
 
 /** So that nothing waits for much longer than it has to. */
